@@ -19,7 +19,7 @@
 #include "config/flags.h"
 #include "config/machine.h"
 #include "config/option.h"
-#include "config/places.h"
+#include "config/preflight.h"
 #include "config/roots.h"
 
 #define LINE_LONGEST 4000 /* without its comment; inih keeps a line on the stack */
@@ -376,7 +376,7 @@ static int config_read_all(struct config *config, const struct flags *flags, str
 		result = config_apply_flags(config, flags, fault);
 	if (!result)
 		result = config_place_control(config, fault);
-	return result ? result : places_check_cache(config, fault) ? CONFIG_E_BAD : 0;
+	return result ? result : preflight_check_cache(config, fault) ? CONFIG_E_BAD : 0;
 }
 
 void config_print(const struct config *config, FILE *file)
@@ -417,7 +417,7 @@ static int config_finish(const struct config *config, enum flags_action action, 
 {
 	bool placed = !option_is_default("socket", config);
 	if (action == FLAGS_CHECK)
-		return places_check(config, !placed, fault) ? CONFIG_E_BAD : CONFIG_DONE;
+		return preflight_check(config, !placed, fault) ? CONFIG_E_BAD : CONFIG_DONE;
 	if (action == FLAGS_PRINT) {
 		config_print(config, stdout);
 		return CONFIG_DONE;
@@ -488,7 +488,7 @@ int config_set(struct config *config, const char *name, const char *value, struc
 				 "reload",
 				 option->name);
 	int result = config_put(config, option, value, CONFIG_SET, &why);
-	if (!result && places_check_cache(config, &why)) {
+	if (!result && preflight_check_cache(config, &why)) {
 		config->cache_decoded_size = 0; /* as it was: see there */
 		result = CONFIG_E_BAD;
 	}

@@ -26,7 +26,8 @@ static void raise_limits(void)
 	}
 }
 
-/* None of these is a reason to end without a word. SIGHUP is the server's from its start on. */
+/* Ignore signals whose default action would kill the daemon silently. SIGHUP is the server's from
+ * its start on. */
 static void ignore_signals(void)
 {
 	static const int numbers[] = {

@@ -2,7 +2,7 @@
 /*
  * The description of a stream: the fields of ATTACH that are not the reader's, as one map. Packed
  * here it is canonical: all fields of the parts that are asked for, defaults filled in, keys
- * sorted. Whoever packs one fills the fields in as they are understood (loop/state/described.h).
+ * sorted. Whoever packs one fills the fields in as they are understood (loop/state/description.h).
  * Derived from ATTACH_TABLE. Pure; any thread.
  */
 #ifndef STOKER_PROTO_DESCRIPTION_H

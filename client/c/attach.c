@@ -73,7 +73,7 @@ static int pack_path(struct packer *packer, const char *key, const char *path,
 
 /* The map of one dataset. */
 static int pack_dataset(struct packer *packer, const struct stoker_options *options,
-			struct given *given, struct fault *fault)
+			struct sent_fds *fds, struct fault *fault)
 {
 	char path[PATH_WHOLE_MAX], root[PATH_WHOLE_MAX];
 	if (!options->dataset || !*options->dataset)
@@ -85,16 +85,16 @@ static int pack_dataset(struct packer *packer, const struct stoker_options *opti
 	for (size_t i = 0; i < DATASET_KEYS; i++)
 		if (!dataset_keys[i].is_path && dataset_text(options, i))
 			pack_key_string(packer, dataset_keys[i].name, dataset_text(options, i));
-	if (r == 0 && given)
-		given_add_dataset(given, packer, path, options->dataset_kind,
-				  options->dataset_root ? root : NULL, options->dataset_labels);
+	if (r == 0 && fds)
+		sent_fds_add_dataset(fds, packer, path, options->dataset_kind,
+				     options->dataset_root ? root : NULL, options->dataset_labels);
 	pack_map_end(packer, map);
 	return r;
 }
 
 /* The map of joined datasets. The daemon checks how many there are. */
 static int pack_parts(struct packer *packer, const struct stoker_options *options,
-		      struct given *given, struct fault *fault)
+		      struct sent_fds *fds, struct fault *fault)
 {
 	uint32_t count = 0;
 	int r = 0;
@@ -114,18 +114,18 @@ static int pack_parts(struct packer *packer, const struct stoker_options *option
 			r = fault_say(fault, -EINVAL,
 				      "options: a part cannot have parts: put all in one list");
 		if (r == 0)
-			r = pack_dataset(packer, &part, given, fault);
+			r = pack_dataset(packer, &part, fds, fault);
 	}
 	return r;
 }
 
 static int attach_dataset(struct attach *attach, const struct stoker_options *options,
-			  struct given *given, struct fault *fault)
+			  struct sent_fds *fds, struct fault *fault)
 {
 	if (options->like && !options->parts && !options->dataset)
 		return 0;
-	int r = options->parts ? pack_parts(attach->dataset, options, given, fault)
-			       : pack_dataset(attach->dataset, options, given, fault);
+	int r = options->parts ? pack_parts(attach->dataset, options, fds, fault)
+			       : pack_dataset(attach->dataset, options, fds, fault);
 	if (r == 0 && packer_bytes(attach->dataset, &attach->message.attach.dataset.packed) < 0)
 		r = fault_say(fault, -ENOMEM, "out of memory");
 	return r;
@@ -184,12 +184,12 @@ static int attach_transforms(struct attach *attach, const struct stoker_options 
 }
 
 /* With the descriptor of its list, if there is one. */
-static int sampler_show(struct transforms *sampler, struct given *given)
+static int sampler_show(struct transforms *sampler, struct sent_fds *fds)
 {
 	struct packer *packer;
 	if (packer_new(&packer) < 0)
 		return -ENOMEM;
-	int r = given_add_sampler(given, packer, sampler->packed);
+	int r = sent_fds_add_sampler(fds, packer, sampler->packed);
 	if (r == 0)
 		r = packer_bytes(packer, &sampler->packed);
 	packer_free(r ? packer : sampler->packer);
@@ -198,7 +198,7 @@ static int sampler_show(struct transforms *sampler, struct given *given)
 	return r;
 }
 
-static int attach_sampler(struct attach *attach, const char *text, struct given *given,
+static int attach_sampler(struct attach *attach, const char *text, struct sent_fds *fds,
 			  struct fault *fault)
 {
 	struct transforms *sampler = &attach->sampler;
@@ -214,7 +214,7 @@ static int attach_sampler(struct attach *attach, const char *text, struct given 
 				 "sampler: too long for a request (%s): give the list as a .npy "
 				 "file",
 				 wrong);
-	if (given && sampler_show(sampler, given))
+	if (fds && sampler_show(sampler, fds))
 		return fault_say(fault, -ENOMEM, "out of memory");
 	attach->message.attach.sampler.packed = sampler->packed;
 	return 0;
@@ -265,7 +265,7 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 	message->like = options->like;
 }
 
-int attach_build(struct attach *out, const struct stoker_options *wish, struct given *given,
+int attach_build(struct attach *out, const struct stoker_options *wish, struct sent_fds *fds,
 		 struct fault *fault)
 {
 	struct stoker_options options;
@@ -281,11 +281,11 @@ int attach_build(struct attach *out, const struct stoker_options *wish, struct g
 	if (packer_new(&out->dataset) < 0)
 		return fault_say(fault, -ENOMEM, "out of memory");
 	attach_values(&out->message.attach, &options);
-	r = attach_dataset(out, &options, given, fault);
+	r = attach_dataset(out, &options, fds, fault);
 	if (r == 0)
 		r = attach_fields(out, options.fields, fault);
 	if (r == 0)
-		r = attach_sampler(out, options.sampler, given, fault);
+		r = attach_sampler(out, options.sampler, fds, fault);
 	return r ? r : attach_transforms(out, &options, fault);
 }
 

@@ -8,8 +8,8 @@
 #define STOKER_CLIENT_ATTACH_H
 
 #include "client/c/fault.h"
-#include "client/c/given.h"
 #include "client/c/ring.h"
+#include "client/c/sent_fds.h"
 #include "client/c/stoker.h"
 #include "client/c/transforms.h"
 #include "proto/message.h"
@@ -25,10 +25,10 @@ struct attach {
 	const char *resize;		 /* as asked for; NULL: it is not */
 };
 
-/* Build it; `options` must outlive it. `given` gets the descriptors that go with it; NULL: none do.
+/* Build it; `options` must outlive it. `fds` gets the descriptors that go with it; NULL: none do.
  * 0, -EINVAL, -E2BIG (options of a newer version are set,
  * which this library would ignore) or -ENOMEM, explained in `fault`. Free it in any case. */
-int attach_build(struct attach *out, const struct stoker_options *options, struct given *given,
+int attach_build(struct attach *out, const struct stoker_options *options, struct sent_fds *fds,
 		 struct fault *fault);
 void attach_free(struct attach *attach);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "client/c/address.h"
-#include "client/c/given.h"
+#include "client/c/sent_fds.h"
 
 #define ATTACH_QUIET_MS 60000 /* the daemon says PROGRESS more often than this */
 
@@ -93,13 +93,13 @@ int handle_open(struct stoker *stoker)
 	int r = connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION,
 				CONNECTION_QUIET_MS, &welcome, &stoker->fault);
 	if (r == 0) {
-		stoker->connection.takes_fds = given_is_wanted(fd, &welcome.welcome);
+		stoker->connection.takes_fds = sent_fds_is_wanted(fd, &welcome.welcome);
 		stoker->connection.takes_credentials =
 			connection_can(&welcome.welcome, "credentials");
 		stoker->connection.resizes = connection_can(&welcome.welcome, "pillow-13");
 		stoker->connection.likes = connection_can(&welcome.welcome, "like");
 	}
-	return r ? r : own_send_all(stoker->own, &stoker->connection, &stoker->fault);
+	return r ? r : user_keys_send_all(stoker->user_keys, &stoker->connection, &stoker->fault);
 }
 
 void handle_forget_stall(struct stoker *stoker)
@@ -142,7 +142,7 @@ int handle_take_ring(struct stoker *stoker, struct text transport, uint64_t byte
 int handle_ask_attach(struct stoker *stoker, struct message *request, struct message *reply_out)
 {
 	request->attach.seq = connection_seq(&stoker->connection);
-	connection_give(&stoker->connection, stoker->given.fds, stoker->given.count);
+	connection_give(&stoker->connection, stoker->fds.fds, stoker->fds.count);
 	int r = connection_ask(&stoker->connection, request, MESSAGE_ATTACHED, ATTACH_QUIET_MS,
 			       reply_out, &stoker->fault);
 	return r ? r

@@ -18,10 +18,10 @@
 #include "client/c/batch.h"
 #include "client/c/classes.h"
 #include "client/c/connection.h"
-#include "client/c/given.h"
-#include "client/c/own.h"
 #include "client/c/resume.h"
+#include "client/c/sent_fds.h"
 #include "client/c/share.h"
+#include "client/c/user_keys.h"
 #include "client/c/watch.h"
 
 struct stoker {
@@ -32,9 +32,9 @@ struct stoker {
 	char *socket;	   /* as it was given; NULL: the default places */
 	struct ring *ring; /* the one that holds the current batches; NULL: not attached */
 	struct resume resume;
-	struct share share; /* which batches are to come */
-	struct given given; /* descriptors that go with its ATTACH */
-	struct own *own;    /* credentials that were given to it; NULL: none */
+	struct share share;	     /* which batches are to come */
+	struct sent_fds fds;	     /* descriptors that go with its ATTACH */
+	struct user_keys *user_keys; /* credentials that were given to it; NULL: none */
 	struct attach_info info;
 	struct classes classes; /* of the dataset; empty until asked for */
 	struct batch *held;	/* all that the caller holds, also from earlier attachments */

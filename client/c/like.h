@@ -10,9 +10,9 @@
 
 struct connection;
 
-/* `given` gets the descriptors; NULL: none are wanted, and only whether the daemon knows `like` is
+/* `fds` gets the descriptors; NULL: none are wanted, and only whether the daemon knows `like` is
  * checked. 0, -EOPNOTSUPP, or a condition of connection_ask(). */
-int like_settle(struct attach *attach, struct connection *connection, struct given *given,
+int like_settle(struct attach *attach, struct connection *connection, struct sent_fds *fds,
 		struct fault *fault);
 
 #endif

@@ -56,8 +56,8 @@ void stoker_free(struct stoker *stoker)
 	batch_free_all(stoker->held);
 	ring_drop(stoker->ring);
 	resume_deinit(&stoker->resume);
-	given_close(&stoker->given);
-	own_free(stoker->own);
+	sent_fds_close(&stoker->fds);
+	user_keys_free(stoker->user_keys);
 	classes_deinit(&stoker->classes);
 	watch_deinit(&stoker->watch);
 	free(stoker->socket);
@@ -97,8 +97,8 @@ int stoker_credentials(struct stoker *stoker, const char *url, const char *key, 
 		return handle_leave(stoker, fault_say(&stoker->fault, -EINVAL,
 						      "a URL, a key and a secret are needed"));
 	bool waits = stoker->resume.attach && stoker->resume.limit_ms;
-	return handle_leave(stoker, own_put(&stoker->own, &stoker->connection, url, key, secret,
-					    token, expires, waits, &stoker->fault));
+	return handle_leave(stoker, user_keys_put(&stoker->user_keys, &stoker->connection, url, key,
+						  secret, token, expires, waits, &stoker->fault));
 }
 
 static int stoker_do_attach(struct stoker *stoker, struct attach *attach)
@@ -150,21 +150,21 @@ int stoker_attach(struct stoker *stoker, const struct stoker_options *options)
 	int r = handle_enter(stoker);
 	if (r)
 		return r;
-	struct given given = GIVEN_NULL;
-	r = attach_build(&attach, options, stoker->connection.takes_fds ? &given : NULL,
+	struct sent_fds fds = SENT_FDS_NULL;
+	r = attach_build(&attach, options, stoker->connection.takes_fds ? &fds : NULL,
 			 &stoker->fault);
 	if (r == 0)
 		r = stoker_do_detach(stoker);
 	if (r == 0 && attach.message.attach.like)
 		r = like_settle(&attach, &stoker->connection,
-				stoker->connection.takes_fds ? &given : NULL, &stoker->fault);
+				stoker->connection.takes_fds ? &fds : NULL, &stoker->fault);
 	if (r == 0) {
-		given_close(&stoker->given);
-		stoker->given = given;
-		given = GIVEN_NULL;
+		sent_fds_close(&stoker->fds);
+		stoker->fds = fds;
+		fds = SENT_FDS_NULL;
 		r = stoker_do_attach(stoker, &attach);
 	}
-	given_close(&given);
+	sent_fds_close(&fds);
 	attach_free(&attach);
 	return handle_leave(stoker, r);
 }

@@ -149,7 +149,7 @@ struct stoker_options {
 	 *   balanced(per_class=500)                                the same number of each class
 	 *
 	 * A list of indices or weights has at most 8000 numbers. Instead of a list, the absolute
-	 * path of an array (.npy) can be given, in quotes. NULL: all samples, each once.
+	 * path of an array (.npy) can be fds, in quotes. NULL: all samples, each once.
 	 */
 	const char *sampler;
 	const char *expect_sampling; /* `sampling` of an earlier stoker_info, to be checked */

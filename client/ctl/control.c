@@ -28,10 +28,10 @@ int control_dataset(struct control *control, struct packer *packer, const char *
 	pack_key_string(packer, "path", whole);
 	if (kind)
 		pack_key_string(packer, "kind", kind);
-	given_close(&control->given);
+	sent_fds_close(&control->fds);
 	if (control->connection.takes_fds)
-		given_add_dataset(&control->given, packer, whole, kind, NULL, NULL);
-	connection_give(&control->connection, control->given.fds, control->given.count);
+		sent_fds_add_dataset(&control->fds, packer, whole, kind, NULL, NULL);
+	connection_give(&control->connection, control->fds.fds, control->fds.count);
 	pack_map_end(packer, map);
 	return packer_bytes(packer, out) < 0 ? fault_say(&control->fault, -ENOMEM, "out of memory")
 					     : 0;
@@ -59,7 +59,7 @@ int control_open_at(struct control *control, enum address_socket which, const ch
 		 welcome.welcome.daemon.data);
 	fault_make_plain(control->daemon);
 	control->pid = welcome.welcome.pid;
-	control->connection.takes_fds = given_is_wanted(fd, &welcome.welcome);
+	control->connection.takes_fds = sent_fds_is_wanted(fd, &welcome.welcome);
 	control->connection.resizes = connection_can(&welcome.welcome, "pillow-13");
 	return 0;
 }
@@ -72,7 +72,7 @@ int control_open(struct control *control, const char *socket)
 void control_close(struct control *control)
 {
 	connection_deinit(&control->connection);
-	given_close(&control->given);
+	sent_fds_close(&control->fds);
 }
 
 static int control_ask(struct control *control, const struct message *request,

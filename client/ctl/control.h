@@ -12,14 +12,14 @@
 
 #include "client/c/address.h"
 #include "client/c/connection.h"
-#include "client/c/given.h"
+#include "client/c/sent_fds.h"
 #include "proto/pack.h"
 
 struct control {
 	struct connection connection;
 	char daemon[256]; /* name and version, from WELCOME */
 	uint64_t pid;
-	struct given given; /* descriptors of the dataset of a request */
+	struct sent_fds fds; /* descriptors of the dataset of a request */
 	struct fault fault;
 };
 

@@ -43,7 +43,7 @@ enum {
 };
 
 struct dataset;
-struct own_keys;
+struct user_keys;
 struct packer;
 
 /* Limits of a path: how far it may lead, and the descriptor that may be opened in its stead. */
@@ -89,9 +89,9 @@ struct dataset_spec {
 	/* How far its paths may lead; no description says so. Without any of these: nowhere. */
 	bool anywhere;
 	struct spec_place places[SPEC_PLACES];
-	struct credentials *reader; /* who gave them, if the rights are asked for; owned */
-	struct own_keys *own_keys;  /* held: what its user sent; NULL: none for any of its paths */
-	uint64_t refusals;	    /* of those, when they were lent */
+	struct credentials *reader;  /* who gave them, if the rights are asked for; owned */
+	struct user_keys *user_keys; /* held: what its user sent; NULL: none for any of its paths */
+	uint64_t refusals;	     /* of those, when they were lent */
 };
 #define DATASET_SPEC_NULL ((struct dataset_spec){0})
 int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct fault *fault);
@@ -119,7 +119,7 @@ typedef const char *dataset_cover(const void *context, const char *path);
 int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const void *context,
 			 const char **path_out);
 /* Use these credentials for those of its paths that they cover. */
-void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys);
+void dataset_spec_lend(struct dataset_spec *spec, struct user_keys *user_keys);
 /* Have those for one of its paths, or of its parts' paths, been refused since? */
 bool dataset_spec_is_refused(const struct dataset_spec *spec);
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);

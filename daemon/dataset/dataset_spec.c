@@ -12,7 +12,7 @@
 #include "dataset/kind.h"
 #include "dataset/spec_key.h"
 #include "proto/pack.h"
-#include "storage/remote/own_keys.h"
+#include "storage/remote/user_keys.h"
 
 const struct spec_key spec_keys[SPEC_KEYS] = {
 #define KEY_PLACE(key, kinds, help) {#key, kinds, offsetof(struct dataset_spec, key), SPEC_##key},
@@ -49,7 +49,7 @@ void dataset_spec_deinit(struct dataset_spec *spec)
 	if (spec->reader)
 		credentials_deinit(spec->reader);
 	free(spec->reader);
-	own_keys_drop(spec->own_keys);
+	user_keys_drop(spec->user_keys);
 	for (uint32_t i = 0; i < spec->part_count; i++)
 		dataset_spec_deinit(&spec->parts[i]);
 	free(spec->parts);
@@ -89,16 +89,16 @@ void dataset_spec_trust(struct dataset_spec *spec)
 		spec->parts[i].anywhere = true;
 }
 
-void dataset_spec_lend(struct dataset_spec *spec, struct own_keys *own_keys)
+void dataset_spec_lend(struct dataset_spec *spec, struct user_keys *user_keys)
 {
 	for (uint32_t i = 0; i < spec->part_count; i++)
-		dataset_spec_lend(&spec->parts[i], own_keys);
+		dataset_spec_lend(&spec->parts[i], user_keys);
 	for (unsigned i = 0; i < SPEC_PLACES; i++) {
 		const char *path = spec_path(spec, i);
-		if (path && !spec->own_keys && own_keys_cover(own_keys, path))
-			spec->own_keys = own_keys_hold(own_keys);
+		if (path && !spec->user_keys && user_keys_cover(user_keys, path))
+			spec->user_keys = user_keys_hold(user_keys);
 	}
-	spec->refusals = own_keys_refusals(own_keys);
+	spec->refusals = user_keys_refusals(user_keys);
 }
 
 bool dataset_spec_is_refused(const struct dataset_spec *spec)
@@ -109,7 +109,7 @@ bool dataset_spec_is_refused(const struct dataset_spec *spec)
 	for (unsigned i = 0; i < SPEC_PLACES; i++) {
 		const char *path = spec_path(spec, i);
 		refused = refused ||
-			  (path && own_keys_refused_since(spec->own_keys, path, spec->refusals));
+			  (path && user_keys_refused_since(spec->user_keys, path, spec->refusals));
 	}
 	return refused;
 }
@@ -213,7 +213,7 @@ bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec 
 		if (!dataset_same_place(&a->places[i], &b->places[i]))
 			return false;
 	return memcmp(a->secret, b->secret, sizeof(a->secret)) == 0 && a->anywhere == b->anywhere &&
-	       a->own_keys == b->own_keys && dataset_spec_same(a, b) &&
+	       a->user_keys == b->user_keys && dataset_spec_same(a, b) &&
 	       spec_parts_equal(a, b, dataset_spec_equal);
 }
 
@@ -245,6 +245,6 @@ struct storage_place dataset_place(const struct dataset_spec *spec, const char *
 		.beneath = beneath,
 		.fd = given->held ? given->fd : -1,
 		.reader = spec->reader,
-		.own_keys = spec->own_keys,
+		.user_keys = spec->user_keys,
 	};
 }

@@ -36,7 +36,7 @@
 #include "base/credentials.h"
 #include "base/fault.h"
 
-struct own_keys;
+struct user_keys;
 
 enum {
 	STORAGE_E_OPEN = 1, /* the folder cannot be opened or listed */
@@ -77,7 +77,7 @@ struct storage_place {
 	 * may read what the daemon can. */
 	int fd;
 	const struct credentials *reader;
-	struct own_keys *own_keys; /* borrowed until it is opened; NULL: nobody sent any */
+	struct user_keys *user_keys; /* borrowed until it is opened; NULL: nobody sent any */
 	bool names; /* keys are names of files: over HTTP, too, a % in one stands for itself */
 };
 

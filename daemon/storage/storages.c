@@ -4,9 +4,9 @@
 
 #include "storage/local.h"
 #include "storage/remote/http.h"
-#include "storage/remote/own_keys.h"
 #include "storage/remote/s3.h"
 #include "storage/remote/transfer.h"
+#include "storage/remote/user_keys.h"
 #include "storage/slow.h"
 #include "storage/storage.h"
 
@@ -17,7 +17,7 @@ const struct storage *const storages[] = {
 
 void storage_stop(void)
 {
-	own_keys_stop();
+	user_keys_stop();
 	transfer_stop();
 }
 

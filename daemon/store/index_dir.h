@@ -20,10 +20,10 @@
 #define INDEX_DIR_SHARDS_ENDING ".shards" /* of dataset/shards/shard_keep.c */
 #define INDEX_DIR_NEW_ENDING ".new"	  /* not finished */
 
-/* Delete files whose names end so ("": all of the three sorts) until the rest of them is within the
- * limit, and, with "", what dead processes did not finish. `spare` ("" is none) goes after all
- * others of its owner, and never if that is OWNER_OF_ALL: one's own daemon keeps one file at least.
- */
+/* Delete files whose names have this ending ("": all three sorts) until the rest of them is within
+ * the limit; with "" also files that dead processes did not finish. The file `spare` ("": none) is
+ * deleted after all others of its owner, and never if that is OWNER_OF_ALL: so the daemon keeps at
+ * least the file that it has just written. */
 void index_dir_trim(int directory, const char *ending, uint64_t limit, const char *spare);
 
 #endif

@@ -20,7 +20,8 @@ struct read_speed {
 
 void read_speed_add(struct read_speed *speed, uint64_t bytes, uint64_t ns);
 bool read_speed_is_slow(const struct read_speed *speed);
-/* May a file with a seek index be read from the disk? One now and then always may. */
+/* May a file with a seek index be read from the disk? One in 64 always may, to measure the disk
+ * again. */
 bool read_speed_allows(struct read_speed *speed);
 
 #endif

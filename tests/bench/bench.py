@@ -26,7 +26,6 @@ import sys
 import tempfile
 from types import SimpleNamespace
 
-import anew
 import bombs
 import cache
 import crowd
@@ -39,6 +38,7 @@ import loop
 import memory
 import peers
 import rates
+import rewritten
 import sweep
 import table
 import trainers
@@ -52,7 +52,7 @@ SECTIONS = {"kernels": kernels, "formats": formats, "daemon": rates, "loop": loo
             "limit": limit, "trainers": trainers, "latency": handover, "index": index,
             "cache": cache, "cache-disk": SimpleNamespace(rows=cache.disk_rows),
             "cache-epochs": SimpleNamespace(rows=cache.epoch_rows),
-            "cache-streams": SimpleNamespace(rows=cache.stream_rows), "anew": anew,
+            "cache-streams": SimpleNamespace(rows=cache.stream_rows), "rewritten": rewritten,
             "memory": memory, "sweep": sweep, "crowd": crowd, "peers": peers, "bombs": bombs}
 
 

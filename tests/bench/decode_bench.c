@@ -106,16 +106,16 @@ static int decode(const struct file *file, struct seek_index_set *set, struct re
 	return r ? r : decoder_read(decoder, crop, image, &fault);
 }
 
-static struct seek_index_set *set_new(struct seek_index_account *account)
+static struct seek_index_set *set_new(struct seek_index_budget *account)
 {
 	struct seek_index_set *set;
-	*account = (struct seek_index_account){.limit = UINT64_MAX / 2};
+	*account = (struct seek_index_budget){.limit = UINT64_MAX / 2};
 	if (seek_index_set_new(&set, account, NULL, count) != 0)
 		die("seek indexes", "no memory");
 	return set;
 }
 
-static void tell(const struct seek_index_account *account)
+static void tell(const struct seek_index_budget *account)
 {
 	printf("%u files, %.1f MB; %llu indexes of %.2f %% of the bytes; refused:", count,
 	       (double)total / 1e6, (unsigned long long)account->built,
@@ -174,7 +174,7 @@ static unsigned check_crop(const struct file *file, struct seek_index_set *set,
 
 static int check(unsigned crops)
 {
-	struct seek_index_account account;
+	struct seek_index_budget account;
 	struct seek_index_set *set = set_new(&account);
 	unsigned long checked = 0, differ = 0;
 	for (unsigned i = 0; i < count; i++) {
@@ -222,7 +222,7 @@ static int compare(const void *a, const void *b)
 static double spent(enum way way, unsigned from, struct seek_index_set *warm,
 		    const struct rect *crops)
 {
-	struct seek_index_account account;
+	struct seek_index_budget account;
 	struct seek_index_set *cold = way == WAY_FIRST ? set_new(&account) : NULL;
 	uint64_t start = clock_thread_ns();
 	for (unsigned i = from; i < from + BATCH && i < count; i++) {
@@ -252,7 +252,7 @@ static int time_ways(unsigned rounds)
 {
 	static const char *const names[] = {"without an index", "with it", "first decode"};
 	static double ns[WAYS][ROUNDS_MAX], ratio[WAYS][ROUNDS_MAX];
-	struct seek_index_account account;
+	struct seek_index_budget account;
 	struct seek_index_set *warm = set_new(&account);
 	rounds = rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
 	for (unsigned from = 0; from < count; from += BATCH) {

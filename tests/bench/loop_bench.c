@@ -134,7 +134,7 @@ static struct dataset *open_dataset(char *path)
 	return dataset;
 }
 
-static void prepare(char *path, struct seek_index_account *account, unsigned count)
+static void prepare(char *path, struct seek_index_budget *account, unsigned count)
 {
 	struct dataset *dataset = open_dataset(path);
 	const struct field_choice choice = {.some = true, .views = 1}; /* image, label, index */
@@ -176,7 +176,7 @@ static void clean_up(unsigned count)
 
 int main(int argc, char **argv)
 {
-	struct seek_index_account account = {.limit = (uint64_t)256 << 20};
+	struct seek_index_budget account = {.limit = (uint64_t)256 << 20};
 	unsigned count = 1;
 	double seconds = 5;
 	for (int i = 2; i + 1 < argc; i += 2) {

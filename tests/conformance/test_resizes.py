@@ -38,7 +38,7 @@ def test_a_token_without_a_word_is_of_pillow_12(client, daemon, resized, truth):
     assert rest.token["resize"] == "pillow-12"
 
 
-def test_a_token_says_whose(client, daemon, resized, truth):
+def test_a_token_says_whose_resizes_it_is_of(client, daemon, resized, truth):
     for resize in "pillow-12", "pillow-13":
         token = client.run(daemon.socket, resized(resize=resize), take=3).token
         rest = client.run(daemon.socket, resized(), token=token)

@@ -97,7 +97,7 @@ def test_others_join_it(daemon, rank, reference):
     assert allocated(daemon) <= bytes_before
 
 
-def test_who_is_cut_otherwise_needs_all_of_it(daemon, rank, reference):
+def test_a_reader_of_another_batch_size_needs_all_slots(daemon, rank, reference):
     one = rank(2, 16)
     other = rank(0, 1, batch_size=6)
     assert other.rings == one.rings

@@ -276,7 +276,7 @@ def fixture_solving(daemon, tmp_path):
         yield peer
 
 
-def test_who_leaves_a_thread(daemon, dataset, solving):
+def test_the_fit_of_a_reader_that_left_ends_in_its_thread(daemon, dataset, solving):
     """It goes on; one whitens at a time, and all else is as ever."""
     assert "under way" in fit(daemon, dataset, zca=True)["text"]
     solving.close()

@@ -371,7 +371,7 @@ def test_beside_trainers(spawn, photos, directory):
         assert delivered[place] == digest
 
 
-def test_who_leaves_ends_it(daemon, photos):
+def test_the_request_of_a_client_that_left_ends(daemon, photos):
     with daemon.connect(control=True) as peer:
         peer.send("index", seq=1, dataset={"path": str(photos)})
     daemon.settle()

@@ -100,7 +100,7 @@ def test_a_trainer_that_is_at_work_stays(daemon, reader, reference):
     assert one.got == reference and len(one.rings) == 1
 
 
-def test_who_cannot_move_is_told(daemon, reader, reference):
+def test_a_reader_that_cannot_move_hears_it(daemon, reader, reference):
     """By the number of the batch; once for each that is in the way."""
     one = reader(accept_moves=False, inflight=3)
     first, second = one.take(), one.take()

@@ -97,7 +97,7 @@ class Glance(Reader):
 
 
 @pytest.mark.parametrize("batches", [1, 2, 3])
-def test_who_holds_more_gets_a_larger_ring(daemon, photos, batches):
+def test_a_reader_that_holds_more_gets_a_larger_ring(daemon, photos, batches):
     """One that keeps one batch while it waits for the next stays; of two, or three, the lean ring
     has no third, or fourth, so it grows. No byte, order or number of samples differs."""
     reader = Reader(daemon, photos, **{**WISH, "epochs": EPOCHS, "inflight": batches + 1})

@@ -240,7 +240,7 @@ def test_four_readers_at_a_stop(spawn, photos):
     daemon.terminate()
 
 
-def test_who_has_left_does_not_wait_for_the_others(spawn, photos):
+def test_a_trainer_that_left_does_not_wait_for_the_others(spawn, photos):
     """One computes on what it holds, for longer than others should be without a daemon. It keeps
     that, and what was sent to it."""
     daemon = spawn(drain_timeout="600s")
@@ -392,7 +392,7 @@ def test_a_large_sample_is_no_habit(daemon, photos, tmp_path, kind):
     daemon.settle(before._replace(rss=before.rss + (16 << 20)))
 
 
-def test_a_dataset_stays_for_who_goes_on_elsewhere(daemon, photos, tmp_path):
+def test_a_dataset_stays_for_a_reader_that_attaches_again(daemon, photos, tmp_path):
     """A seek is DETACH and ATTACH. If that expects the content that was left, it is not indexed
     anew; any other ATTACH sees the files as they are."""
     folder = tmp_path / "pictures"

@@ -373,7 +373,7 @@ def test_control_answers(daemon, photos):
         assert peer.request("status").fields["values"]["workers"] == 1
 
 
-def test_readers_say_who_waits_for_whom(daemon, photos):
+def test_the_list_of_readers_says_which_one_waits_for_another(daemon, photos):
     with daemon.connect() as slow, daemon.connect() as fast:
         for peer in (slow, fast):
             peer.attach(photos, **STREAM, epochs=0, inflight=1)

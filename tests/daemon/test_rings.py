@@ -111,7 +111,7 @@ def test_together(daemon, reader, reference, who):
     assert counter(daemon, "forks_total") == 0
 
 
-def test_who_cannot_move_waits(daemon, reader, reference):
+def test_a_reader_that_cannot_move_waits(daemon, reader, reference):
     slow = reader()
     slow.take()
     fast = reader(accept_moves=False)
@@ -205,7 +205,7 @@ def test_a_rank_behind_follows(daemon, reader, reference):
 # -- merge ------------------------------------------------------------------------------------
 
 
-def test_who_catches_up_shares_again(daemon, reader, reference):
+def test_a_reader_that_catches_up_shares_the_ring_again(daemon, reader, reference):
     slow = reader()
     slow.take()
     fast = reader()
@@ -250,7 +250,7 @@ def test_a_held_batch_outlives_its_ring(daemon, reader, reference):
     assert fast.got == reference
 
 
-def test_one_who_has_ended_holds_nothing(daemon, reader, reference):
+def test_a_reader_that_has_ended_holds_nothing(daemon, reader, reference):
     """It may stay attached: its ring's memory is free, and nobody waits for it."""
     ended = reader(epochs=1)
     assert len(ended.finish()) == N
@@ -326,7 +326,7 @@ def test_leases_of_rings_left(daemon, reader):
     assert slow.got and slow.digests(slow.held[0]) == slow.got
 
 
-def test_who_does_not_read(daemon, reader, reference):
+def test_a_client_that_does_not_read(daemon, reader, reference):
     """FAULTS 15: a reader that is moved again and again without reading a byte."""
     slow = reader()
     slow.take()
@@ -451,7 +451,7 @@ def test_a_trainer_that_holds_more_gets_a_larger_ring(large, large_reader):
     assert one.finish() == large
 
 
-def test_those_who_share_get_a_larger_ring(daemon_of_four, large, large_reader):
+def test_readers_that_share_get_a_larger_ring(daemon_of_four, large, large_reader):
     """With one batch in flight neither holds more than there is, however long it takes."""
     one, other = large_reader(inflight=1), large_reader(inflight=1)
     assert one.rings == other.rings
@@ -461,7 +461,7 @@ def test_those_who_share_get_a_larger_ring(daemon_of_four, large, large_reader):
     assert one.peer.ring.slots > SMALL and other.peer.ring.slots > SMALL
 
 
-def test_who_cannot_move_has_a_large_ring_at_once(large, large_reader):
+def test_a_reader_that_cannot_move_has_a_large_ring_at_once(large, large_reader):
     for fields in ({"accept_moves": False}, {"pace": "together"}):
         one = large_reader(**fields)
         assert one.peer.ring.slots > SMALL

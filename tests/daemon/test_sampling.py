@@ -401,7 +401,7 @@ def test_a_ring_larger_than_a_number(spawn, tmp_path):
         assert str(1 << 62) in answer.fields["text"], answer
 
 
-def test_who_goes_away_meanwhile(daemon, folder):
+def test_a_client_that_leaves_while_its_sampler_is_made(daemon, folder):
     for _ in range(10):
         peer = daemon.connect()
         peer.send("attach", seq=5, dataset={"path": str(folder)}, batch_size=2, accept_fd=True,

@@ -102,7 +102,7 @@ def test_of_a_refused_frame(spawn, what, control, greets, make):
     assert not holds(daemon, secret)
 
 
-def test_of_a_frame_that_is_never_whole(spawn):
+def test_a_frame_with_a_secret_that_never_becomes_complete(spawn):
     """It comes in pieces, so that its buffer grows, and its sender leaves before the end."""
     daemon, secret = spawn(), "sesame/in+pieces/open"
     packed = msgpack.packb({"type": MESSAGES["credentials"], "secret": secret, "seq": 7,

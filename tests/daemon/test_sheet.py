@@ -117,7 +117,7 @@ def test_views_show_their_first(watched, photos):
         assert get(watched, f"/sheet/{peer.attached['stream']}", session)[0] == 200
 
 
-def test_who_may_see(watched, photos):
+def test_the_sheet_needs_a_token(watched, photos):
     session = session_of(watched)
     with attach(watched, photos, [12, 10]) as peer:
         peer.expect("batch")

@@ -177,7 +177,7 @@ def spawn_on(disk, spawn, folder, *indices, **options):
     return spawn(environment=faulty(), **options)
 
 
-def test_orders_of_who_left_are_no_wall(spawn, folder):
+def test_jobs_of_a_detached_reader_do_not_block_the_window(spawn, folder):
     """A sample that a reader ordered, behind another one, and did not wait for: the window of the
     one that stays moves past it once it is made."""
     daemon = spawn_on("slow", spawn, folder, 4)

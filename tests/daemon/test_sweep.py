@@ -89,7 +89,7 @@ def test_more_members_than_a_job_takes(daemon, photos):
 
 @pytest.mark.parametrize("other", [{"order_seed": 8}, {"shuffle": False}, {"subset_start": 1},
                                    {"exif_orientation": True}])
-def test_who_is_no_kin(daemon, photos, other):
+def test_streams_that_differ_share_no_decodes(daemon, photos, other):
     """Another order, another part of the dataset, pictures turned: nothing is shared."""
     members = [{}, {"augment_seed": 4, **other}]
     reference = alone(daemon, photos, members)
@@ -124,7 +124,7 @@ def test_far_apart_share_nothing(daemon, photos):
     assert counted(daemon, before)[2] == 0
 
 
-def test_who_stands_still_holds_nobody(daemon, photos):
+def test_a_stream_that_stands_still_holds_no_other(daemon, photos):
     """One of the sweep takes nothing: the other goes through its epochs all the same."""
     reference = digests(daemon, photos, augment_seed=1)
     still, runs = attach_all(daemon, photos, [{"augment_seed": 2, "inflight": 0},

@@ -216,7 +216,7 @@ def test_indexes_of_shards_on_the_disk_are_shared(serve, home, data, index):
     assert any("@" not in name for name in kept(index))
 
 
-def test_who_describes_other_files_alike(serve, home, data):
+def test_two_users_whose_descriptions_are_equal_but_files_are_not(serve, home, data):
     """Bob shows a folder of his own, with Alice's names and sizes, under her path: nothing that was
     learnt of hers is replaced or charged to her. A folder that is the same is shared."""
     forged = home / "forged"

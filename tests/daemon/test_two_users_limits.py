@@ -125,7 +125,7 @@ def cpu_seconds(daemon):
     return sum(map(int, fields.split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_nobody_works_for_who_has_left(serve, pixels):
+def test_no_worker_works_for_a_client_that_left(serve, pixels):
     """A sample that a worker is at takes a second or more; when Bob leaves it is given up. We may
     be too slow to see it, but not five times."""
     daemon = serve(workers=1, decode_deadline="0")

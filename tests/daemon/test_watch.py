@@ -312,7 +312,7 @@ def test_head(watched):
     assert status == 200 and int(headers["Content-Length"]) > 1000 and not body
 
 
-def test_who_hangs_on_keeps_nobody_out(watched, photos):
+def test_a_connection_that_hangs_keeps_no_other_out(watched, photos):
     """Of connections beyond the bound the oldest idle ones are closed, so that whoever scrapes gets
     in; trainers do not notice; nothing is left of them."""
     read_all(watched, photos)

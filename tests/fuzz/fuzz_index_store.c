@@ -58,7 +58,7 @@ static int file_of(const uint8_t *data, size_t size)
 	return fd;
 }
 
-static struct seek_index_set *read_into(struct seek_index_account *account, int fd,
+static struct seek_index_set *read_into(struct seek_index_budget *account, int fd,
 					struct index_store_sum *sum)
 {
 	struct seek_index_set *set;
@@ -84,7 +84,7 @@ static int same(void *context, uint64_t sample, const struct stamp *stamp, const
 
 FUZZ_TARGET(index_store)
 {
-	struct seek_index_account account = {.limit = BUDGET}, other = {.limit = BUDGET};
+	struct seek_index_budget account = {.limit = BUDGET}, other = {.limit = BUDGET};
 	struct index_store_sum read, written, again;
 	struct fault fault;
 	if (size < 1)

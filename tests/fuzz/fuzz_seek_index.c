@@ -201,7 +201,7 @@ static void compare_indexes(const struct seek_index_set *a, const struct seek_in
 	buffer_deinit(&y);
 }
 
-static void check_account(const struct seek_index_account *account)
+static void check_account(const struct seek_index_budget *account)
 {
 	if (account->refused[SEEK_INDEX_E_INDEX])
 		abort(); /* an index was refused for its own file */
@@ -210,10 +210,9 @@ static void check_account(const struct seek_index_account *account)
 }
 
 /* Several parts with one set, one of them twice; and with another set the part chosen by 0. */
-static void check_parts(const struct subject *by, uint8_t choice,
-			struct seek_index_account *account)
+static void check_parts(const struct subject *by, uint8_t choice, struct seek_index_budget *account)
 {
-	struct seek_index_account other = {.limit = 1 << 20};
+	struct seek_index_budget other = {.limit = 1 << 20};
 	struct subject whole = *by;
 	struct plain plain = {.pixels = NULL};
 	bool content = plain_decode(&plain, by->data, by->size);
@@ -235,7 +234,7 @@ static void check_parts(const struct subject *by, uint8_t choice,
 static void decode_changed(const struct subject *by, uint8_t choice, const uint8_t *changes,
 			   unsigned count)
 {
-	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_budget account = {.limit = 1 << 20};
 	struct subject again = *by;
 	const struct stamp stamp = {by->size, 1};
 	struct buffer index = BUFFER_NULL;
@@ -258,7 +257,7 @@ static void decode_changed(const struct subject *by, uint8_t choice, const uint8
 
 FUZZ_TARGET(seek_index)
 {
-	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_budget account = {.limit = 1 << 20};
 	if (size < 2 || size < 2 + (size_t)(data[1] & 7) * 3)
 		return 0;
 	unsigned changes = data[1] & 7;

@@ -29,3 +29,15 @@ def test_a_kept_picture():
     assert done.returncode == 0, done.stderr
     for task in ("train, float32", "train, uint8", "val, float32"):
         assert f"\n{task}" in done.stdout
+
+
+def test_each_program_has_its_question():
+    """README.md of the folder says what each answers."""
+    folder = SOURCE / "tests" / "bench"
+    text = (folder / "README.md").read_text()
+    there = {path.name for path in folder.iterdir() if path.suffix in (".c", ".py")}
+    missing = {name for name in there - {"bench.py"}
+               if name not in text and name.removesuffix(".c") not in text}
+    assert not missing, missing
+    named = {word.partition(" ")[0] for word in text.split("`") if ".py" in word}
+    assert not named - there, named - there

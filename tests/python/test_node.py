@@ -52,7 +52,7 @@ def test_no_daemon_says_what_was_tried_and_what_to_do(tmp_path):
         stoker.connect(tmp_path / ("x" * 200))
 
 
-def test_who_is_trusted(tmp_path, monkeypatch):
+def test_the_owners_that_are_trusted(tmp_path, monkeypatch):
     """Trusted are root, this user, and the owner of a directory that others cannot make."""
     folder = tmp_path / "stoker"
     folder.mkdir()

@@ -232,7 +232,7 @@ def test_a_refusal_is_told_at_once(daemon, node, code, name, kind):
     assert values(next(it)[0], 0) == expected(0, range(at, at + 4))
 
 
-def test_who_is_cut_off_is_told(daemon, node):
+def test_a_client_that_is_cut_off_hears_it(daemon, node):
     """The daemon has taken back the slots of held batches; reconnecting must not hide it."""
     def cut_off(peer, fields):
         peer.say("error", seq=0, code=8, name="timeout", text="a batch was held too long")

@@ -5,7 +5,7 @@ Arguments: the root of the source. Looks at the C files of daemon/, proto/ and c
 
 A comment in front of a declaration begins with a verb or a noun, so with none of BEGINNINGS. No
 name of a file, identifier or comment has one of the words of PRIVATE: each has a term of the field
-in its place.
+in its place. No file and no struct is called by one of VAGUE alone: an adjective is no noun.
 """
 
 import os
@@ -21,9 +21,17 @@ BEGINNINGS = ["What", "Of", "It", "Its", "Who", "Whose", "Whom", "Whoever", "Wha
 BEGINNING = re.compile(r"^/\*+\s*(?:\* )?(" + "|".join(BEGINNINGS) + r")(?!\w)", re.MULTILINE)
 # The word, and what is written in its place.
 PRIVATE = {
+    "anew": "again",
+    "crew": "thread group",
+    "remnant": "orphan",
     "scout": "read-ahead",
+    "shelf": "index directory",
+    "surplus": "eviction",
 }
 WORD = re.compile("(?<![a-z])(" + "|".join(PRIVATE) + ")(?:e?s)?(?![a-z])", re.IGNORECASE)
+VAGUE = "exact|flight|given|known|own|pace|told|visit|whole"
+VAGUE_NAME = re.compile(rf"\bstruct ({VAGUE})\b|\b(?:\w+_)?told(?:_\w+)?(?=;| =)")
+VAGUE_FILE = re.compile(rf"/({VAGUE})\.[ch]$")
 UNSPACED = re.compile(r"^[ \t]+\*[A-Za-z]")
 
 
@@ -41,12 +49,17 @@ def faults_of(path, text):
     found = WORD.search(os.path.basename(path))
     if found:
         yield 1, f"its name has the private word {found[1]!r}: {PRIVATE[found[1].lower()]}"
+    found = VAGUE_FILE.search(path)
+    if found:
+        yield 1, f"its name is {found[1]!r}: what is it?"
     for match in BEGINNING.finditer(text):
         yield (text.count("\n", 0, match.start(1)) + 1,
                f"a comment begins with {match[1]!r}: begin with a verb or a noun")
     for number, line in enumerate(text.split("\n"), 1):
         for match in WORD.finditer(line):
             yield number, f"a private word, {match[1]!r}: {PRIVATE[match[1].lower()]}"
+        for match in VAGUE_NAME.finditer(line):
+            yield number, f"{match[0]!r}: what is it?"
     for number, line in comment_lines(text):
         if UNSPACED.match(line):
             yield number, "no blank after the * of a comment"
@@ -60,10 +73,13 @@ def self_test():
         "word": "/* Threads of a scout. */\n",
         "identifier": "int read_scouts(void);\n",
         "blank": "/*\n *Text.\n */\n",
+        "vague struct": "struct known;\n",
+        "vague member": "struct ring {\n\tbool told;\n};\n",
     }
     for what, text in bad.items():
         assert list(faults_of("daemon/a.c", text)), f"{what}: went unnoticed"
-    assert list(faults_of("daemon/scouts.c", "int a;\n")), "a file's name went unnoticed"
+    for path in "daemon/scouts.c", "daemon/dataset/known.h":
+        assert list(faults_of(path, "int a;\n")), f"{path}: went unnoticed"
     good = "/* Item of a list. */\nint item;\n/*\n * Whatsoever of boyscouting: text.\n */\n"
     assert not list(faults_of("daemon/a.c", good)), list(faults_of("daemon/a.c", good))
 

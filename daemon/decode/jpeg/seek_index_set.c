@@ -24,7 +24,7 @@ struct page {
 };
 
 struct seek_index_set {
-	struct seek_index_account *account;
+	struct seek_index_budget *account;
 	struct seek_index_share *share; /* or NULL */
 	uint64_t samples;
 	_Atomic uint64_t charged, changes;
@@ -37,7 +37,7 @@ static uint64_t seek_index_set_pages(uint64_t samples)
 	return (samples + PAGE_SAMPLES - 1) / PAGE_SAMPLES;
 }
 
-int seek_index_set_new(struct seek_index_set **out, struct seek_index_account *account,
+int seek_index_set_new(struct seek_index_set **out, struct seek_index_budget *account,
 		       struct seek_index_share *share, uint64_t samples)
 {
 	uint64_t pages = seek_index_set_pages(samples);
@@ -57,7 +57,7 @@ int seek_index_set_new(struct seek_index_set **out, struct seek_index_account *a
  * all the same, for the caller to refund. */
 static bool seek_index_set_charge(struct seek_index_set *set, uint64_t bytes)
 {
-	struct seek_index_account *account = set->account;
+	struct seek_index_budget *account = set->account;
 	struct seek_index_share *share = set->share;
 	bool room = atomic_fetch_add(&account->bytes, bytes) + bytes <= account->limit;
 	if (share && atomic_fetch_add(&share->bytes, bytes) + bytes > atomic_load(&share->limit))
@@ -144,7 +144,7 @@ enum seek_index_set_answer seek_index_set_find(struct seek_index_set *set, uint6
 					       const struct stamp *stamp, const uint8_t **bytes_out,
 					       size_t *size_out)
 {
-	struct seek_index_account *account = set->account;
+	struct seek_index_budget *account = set->account;
 	_Atomic(struct entry *) *slot = seek_index_set_slot(set, sample);
 	struct entry *entry = slot ? atomic_load(slot) : NULL;
 	if (entry && stamp_equal(&entry->stamp, stamp)) {

@@ -22,7 +22,7 @@
 #include "decode/jpeg/seek_index.h"
 
 /* The budget and counters that all sets share; outlives them. Any thread may read at any time. */
-struct seek_index_account {
+struct seek_index_budget {
 	uint64_t limit; /* bytes; 0: no indexes */
 	_Atomic uint64_t bytes;
 	_Atomic uint64_t built, used;
@@ -38,7 +38,7 @@ struct seek_index_share {
 struct seek_index_set;
 
 /* NULL is a share without a limit. 0 or -ENOMEM. */
-int seek_index_set_new(struct seek_index_set **out, struct seek_index_account *account,
+int seek_index_set_new(struct seek_index_set **out, struct seek_index_budget *account,
 		       struct seek_index_share *share, uint64_t samples);
 void seek_index_set_free(struct seek_index_set *set); /* no other call may be under way */
 

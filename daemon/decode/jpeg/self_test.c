@@ -122,7 +122,7 @@ static bool picture_is_equal(int h, int v)
 {
 	static const struct rect parts[] = {
 		{0, 0, WIDTH, HEIGHT}, {290, 37, 41, 33}, {171, 9, 60, 68}, {7, 50, 200, 1}};
-	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_budget account = {.limit = 1 << 20};
 	struct seek_index_set *set;
 	struct maker maker;
 	if (!make(&maker, h, v) || seek_index_set_new(&set, &account, NULL, 1) != 0) {

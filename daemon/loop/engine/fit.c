@@ -28,7 +28,7 @@ struct fit {
 	uint64_t charged;
 	struct statistics *statistics; /* held, once they are there */
 	struct task task;
-	atomic_bool in_lapack; /* which lets nobody stop it */
+	atomic_bool in_lapack; /* which cannot be interrupted */
 	fit_done *done;
 	void *context;
 	struct { /* the task's, until it is done */

@@ -14,24 +14,24 @@
 #include "loop/state/core.h"
 #include "loop/state/user.h"
 #include "sampler/sampler.h"
-#include "storage/remote/own_keys.h"
+#include "storage/remote/user_keys.h"
 
 struct access {
 	const struct roots *roots;
 	const struct credentials *client;
-	struct own_keys *own_keys; /* that the client's user sent; NULL: none */
+	struct user_keys *user_keys; /* that the client's user sent; NULL: none */
 };
 
 static struct access access_of(const struct core *core, const struct credentials *client)
 {
 	const struct user *user = user_find(core->users, client->uid);
-	return (struct access){core->config->dataset_roots, client, user ? user->own_keys : NULL};
+	return (struct access){core->config->dataset_roots, client, user ? user->user_keys : NULL};
 }
 
 static const char *access_cover(const void *context, const char *path)
 {
 	const struct access *access = context;
-	const char *own = own_keys_cover(access->own_keys, path);
+	const char *own = user_keys_cover(access->user_keys, path);
 	return own ? own : roots_cover(access->roots, access->client, path);
 }
 
@@ -80,7 +80,7 @@ int access_dataset(const struct core *core, const struct credentials *client,
 	else
 		r = dataset_spec_confine(spec, access_cover, &access, &path);
 	if (r == 0)
-		dataset_spec_lend(spec, access.own_keys);
+		dataset_spec_lend(spec, access.user_keys);
 	return r > 0 ? access_refuse(core, client, path, fault) : r;
 }
 

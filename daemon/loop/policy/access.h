@@ -3,7 +3,7 @@
  * Access: what a client may have the daemon read for it. Root and the daemon's own user: whatever
  * the daemon can. Everybody else: what a descriptor shows that came with the request, what a rule
  * allows (config/roots.h), and what credentials open that its user sent
- * (storage/remote/own_keys.h), which it is asked for with then; else nothing.
+ * (storage/remote/user_keys.h), which it is asked for with then; else nothing.
  *
  * A descriptor shows that its sender could open what it is of; what lies beneath a folder is asked
  * for as it is opened, by the sender's rights and the daemon's (storage/local_rights.h).

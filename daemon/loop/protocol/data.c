@@ -16,7 +16,7 @@
 #include "loop/state/reader.h"
 #include "loop/state/stream.h"
 #include "loop/state/user.h"
-#include "storage/remote/own_keys.h"
+#include "storage/remote/user_keys.h"
 
 void data_attach(struct session *session, const struct message *message)
 {
@@ -67,7 +67,7 @@ static unsigned take_credentials(struct session *session,
 				 const struct message_credentials *credentials, struct fault *fault)
 {
 	struct user *user = session->user;
-	const struct own_keys_offer offer = {
+	const struct user_keys_offer offer = {
 		.url = credentials->url,
 		.key = credentials->key,
 		.secret = credentials->secret,
@@ -80,12 +80,15 @@ static unsigned take_credentials(struct session *session,
 			  "from others of there: it takes no credentials from them");
 		return ERROR_PERMISSION;
 	}
-	if (!user->own_keys)
-		user->own_keys = own_keys_new(user->uid);
-	int r = user->own_keys ? own_keys_put(user->own_keys, &offer, fault) : -ENOMEM;
+	if (!user->user_keys)
+		user->user_keys = user_keys_new(user->uid);
+	int r = user->user_keys ? user_keys_put(user->user_keys, &offer, fault) : -ENOMEM;
 	if (r < 0)
 		fault_say(fault, r, "out of memory");
-	return r < 0 ? ERROR_INTERNAL : r == OWN_KEYS_E_FULL ? ERROR_LIMIT : r ? ERROR_ARGUMENT : 0;
+	return r < 0		       ? ERROR_INTERNAL
+	       : r == USER_KEYS_E_FULL ? ERROR_LIMIT
+	       : r		       ? ERROR_ARGUMENT
+				       : 0;
 }
 
 void data_credentials(struct session *session, const struct message *message)

@@ -10,9 +10,9 @@
 #define PATIENCE_MOST 600
 #define WAITS_MUCH 0.15
 #define WAITS_LITTLE 0.02
-#define WAITS_AGAIN 0.08 /* one fewer was too few */
+#define WAITS_AGAIN 0.08 /* removing a thread was a mistake: readers waited this much */
 #define BUSY 0.8
-#define SPARE 0.6 /* one fewer would be so busy at most */
+#define SPARE 0.6 /* a thread goes if the others would be at most so busy */
 #define IDLE 0.5  /* of a processor */
 #define GAIN 1.04 /* what more threads must give at least */
 

@@ -133,7 +133,7 @@ void core_gather(struct core *core)
 		{COUNTER_INDEX_DAMAGED, SEEK_INDEX_E_DAMAGED},
 		{COUNTER_INDEX_STALE, SEEK_INDEX_E_INDEX},
 	};
-	struct seek_index_account *indexes = &core->seek_indexes;
+	struct seek_index_budget *indexes = &core->seek_indexes;
 	const struct picture_cache *pictures = &core->pictures->cache;
 	core->counters[COUNTER_CACHE_BYTES] = atomic_load(&pictures->bytes);
 	core->counters[COUNTER_CACHE_LIMIT] = atomic_load(&pictures->limit);

@@ -71,7 +71,7 @@ struct core {
 	struct auto_threads auto_threads; /* what `auto` stands for */
 	uint64_t last_id; /* of sessions, readers, streams, rings, datasets: never used twice */
 	struct dataset_account dataset_account; /* of datasets that are kept in memory */
-	struct seek_index_account seek_indexes; /* of all datasets' seek indexes */
+	struct seek_index_budget seek_indexes;	/* of all datasets' seek indexes */
 	uint64_t ring_bytes;		/* of all rings, those being made and orphans included */
 	uint64_t fd_limit;		/* RLIMIT_NOFILE */
 	struct folder_report index_dir; /* how it does; the index caches keep it up to date */

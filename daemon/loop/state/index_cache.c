@@ -17,7 +17,7 @@
 #define INDEX_CACHE_GROWN 8 /* worth writing again: one in so many is new */
 
 void index_caches_init(struct index_caches *caches, const struct config *config,
-		       struct seek_index_account *account, struct task_queue *tasks,
+		       struct seek_index_budget *account, struct task_queue *tasks,
 		       struct folder_report *report)
 {
 	struct fault fault = {""};

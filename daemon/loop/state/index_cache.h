@@ -34,7 +34,7 @@ struct index_caches {
 					     * by stamp; NULL: one for each dataset */
 	struct index_store_until until;	    /* no write goes on after it */
 	struct folder_report *report;	    /* how the folder does; the core's */
-	struct seek_index_account *account;
+	struct seek_index_budget *account;
 	struct task_queue *tasks;
 };
 
@@ -70,7 +70,7 @@ struct index_cache_waiter {
 
 /* Opens the index store, if the configuration names one. `report` is kept up to date. */
 void index_caches_init(struct index_caches *caches, const struct config *config,
-		       struct seek_index_account *account, struct task_queue *tasks,
+		       struct seek_index_budget *account, struct task_queue *tasks,
 		       struct folder_report *report);
 void index_caches_deinit(struct index_caches *caches);
 /* The folder of the index store, in which a dataset may keep its own index; NULL: there is none. */

@@ -4,7 +4,7 @@
  * each. Owns the segment and the state of every slot. Loop thread; knows no reader, only claims.
  *
  * Positions of all epochs are laid end to end as ordinals: epoch * stride + position, where stride
- * is an epoch's length rounded up as the reader needs it that the ring was made for, so that epochs
+ * is an epoch's length rounded up for the reader that the ring was made for, so that epochs
  * begin on a slot that keeps its batches from wrapping (share_stride()). The window is the ordinals
  * [base, base + slots); ordinal o is in slot o mod slots. Samples that all readers are done with
  * stay until their slots are needed, so that a reader that joins a little late still finds them.

@@ -7,7 +7,7 @@
 
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
-#include "storage/remote/own_keys.h"
+#include "storage/remote/user_keys.h"
 
 #define FLOW_SCALE 100 /* the largest weight: a clock runs at scale / weight */
 #define FLOW_AVERAGE 8 /* samples in the moving average of their cost */
@@ -61,7 +61,7 @@ void user_put(struct user *user)
 	assert(list_empty(&user->flows) && user->connections == 0 && user->attached == 0);
 	list_remove(&user->link);
 	list_remove(&user->in_runnable);
-	own_keys_drop(user->own_keys);
+	user_keys_drop(user->user_keys);
 	free(user);
 }
 

@@ -22,7 +22,7 @@
 
 #include "base/list.h"
 
-struct own_keys;
+struct user_keys;
 struct reader;
 
 #define FLOW_WEIGHT_DEFAULT 10 /* priority of a reader that does not say */
@@ -55,7 +55,7 @@ struct user {
 	unsigned attached;  /* readers, and attachments on their way */
 	/* Credentials that its clients sent, held: wiped with the last connection and the last
 	 * dataset that was opened with them; NULL: none. */
-	struct own_keys *own_keys;
+	struct user_keys *user_keys;
 };
 
 struct flow {
@@ -68,7 +68,7 @@ struct flow {
 	uint64_t virtual_time; /* worker time it had, in ns at weight 100 */
 	uint64_t cost_ns;      /* of a sample: moving average */
 	unsigned weight;       /* ... */
-	bool waits;	       /* ... of its runnable readers, as of flows_refresh() */
+	bool waits;	       /* ... of its runnable readers, as of users_refresh() */
 	unsigned picks;	       /* how often it was scheduled */
 	unsigned readers, queued;
 	unsigned lent; /* samples that are with producers, or wait for one */

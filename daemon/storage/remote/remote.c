@@ -13,8 +13,8 @@
 #include "base/ending.h"
 #include "base/quote.h"
 #include "base/url.h"
-#include "storage/remote/own_keys.h"
 #include "storage/remote/s3_list.h"
+#include "storage/remote/user_keys.h"
 
 /* -- paths as users write them ---------------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ void remote_close(void *state)
 	free(remote->root);
 	free(remote->prefix);
 	s3_bucket_free(remote->bucket);
-	own_keys_drop(remote->own_keys);
+	user_keys_drop(remote->user_keys);
 	free(remote);
 }
 
@@ -76,9 +76,9 @@ static void remote_confine(struct remote *remote, const struct storage_place *pl
 	remote->follow = !others && !s3;
 	remote->outside_only = others && !s3 && !names_inside(place->path);
 	if (s3)
-		remote->asker.own = own_keys_find(remote->own_keys, place->reach == STORAGE_BENEATH
-									    ? place->beneath
-									    : place->path);
+		remote->asker.own = user_keys_find(remote->user_keys,
+						   place->reach == STORAGE_BENEATH ? place->beneath
+										   : place->path);
 }
 
 static int remote_find_bucket(struct remote *remote, const char *host, size_t size)
@@ -96,7 +96,7 @@ static int remote_fill(struct remote *remote, const struct storage_place *place)
 	size_t size;
 	const char *host = url_host(place->path, &size);
 	bool s3 = url_scheme(place->path) == URL_S3;
-	remote->own_keys = own_keys_hold(place->own_keys);
+	remote->user_keys = user_keys_hold(place->user_keys);
 	remote->names = place->names && !s3;
 	remote_confine(remote, place);
 	remote->prefix = strdup(path);

@@ -28,12 +28,12 @@ struct remote {
 	char *root;   /* owned: the URL of the host or the bucket, without a slash at its end */
 	char *prefix; /* owned: of the folder below it, as written; it begins with a slash or is
 			 empty */
-	struct s3_bucket *bucket;  /* owned; NULL: plain HTTP */
-	bool names;		   /* over HTTP: a % in a key stands for itself */
-	bool follow;		   /* redirects */
-	bool outside_only;	   /* no address of this machine or link */
-	struct s3_asker asker;	   /* of S3 */
-	struct own_keys *own_keys; /* held: what it borrows from; NULL: nobody sent any */
+	struct s3_bucket *bucket;    /* owned; NULL: plain HTTP */
+	bool names;		     /* over HTTP: a % in a key stands for itself */
+	bool follow;		     /* redirects */
+	bool outside_only;	     /* no address of this machine or link */
+	struct s3_asker asker;	     /* of S3 */
+	struct user_keys *user_keys; /* held: what it borrows from; NULL: nobody sent any */
 };
 
 /* For the rows of the storages; `state` is a struct remote. */

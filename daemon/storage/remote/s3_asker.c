@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "storage/remote/own_keys.h"
+#include "storage/remote/user_keys.h"
 
 static const struct {
 	const char *code, *words;
@@ -43,7 +43,7 @@ int s3_asker_take(const struct s3_asker *asker, struct transfers *transfers, str
 {
 	if (!asker->own)
 		return asker->chain ? key_chain_take(asker->chain, transfers, out, fault) : 0;
-	return own_key_take(asker->own, out, fault) ? TRANSFER_E_FAILED : 0;
+	return user_key_take(asker->own, out, fault) ? TRANSFER_E_FAILED : 0;
 }
 
 bool s3_asker_hear(const struct s3_asker *asker, struct transfers *transfers,
@@ -58,8 +58,8 @@ bool s3_asker_hear(const struct s3_asker *asker, struct transfers *transfers,
 	if (!asker->own)
 		return expired && key_chain_renew(asker->chain, transfers, keys);
 	if (row < CODES && codes[row].refused)
-		own_key_refuse(asker->own, keys);
-	return expired && own_key_renew(asker->own, keys);
+		user_key_refuse(asker->own, keys);
+	return expired && user_key_renew(asker->own, keys);
 }
 
 void s3_asker_words(const struct s3_asker *asker, const struct response *response,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * As whom S3 is asked: as the daemon (key_chain.h), or as a user, with the credentials that its
- * clients sent (own_keys.h); and what a server's refusal means. Any number of threads;
+ * clients sent (user_keys.h); and what a server's refusal means. Any number of threads;
  * blocks. Asks for no object.
  */
 #ifndef STOKER_STORAGE_REMOTE_S3_ASKER_H
@@ -12,11 +12,11 @@
 #include "storage/remote/response.h"
 #include "storage/remote/s3_list.h"
 
-struct own_key;
+struct user_key;
 
 struct s3_asker {
 	struct key_chain *chain; /* borrowed: the daemon's */
-	struct own_key *own;	 /* borrowed: the user's, which is asked with then; or NULL */
+	struct user_key *own;	 /* borrowed: the user's, which is asked with then; or NULL */
 };
 
 /* Take what to sign with, the caller's to drop; NULL: nothing. 0, TRANSFER_E_FAILED or -ENOMEM. */

@@ -13,7 +13,7 @@
 #include "tests/unit/client/fake.h"
 #include "tests/unit/test.h"
 
-static void test_places(void **state)
+static void test_preflight(void **state)
 {
 	char places[ADDRESS_PLACES_MAX][ADDRESS_MAX], own[ADDRESS_MAX], text[200];
 	(void)state;
@@ -126,7 +126,7 @@ static void test_a_full_queue(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_preflight),
 		cmocka_unit_test(test_nobody_there),
 		cmocka_unit_test(test_trust),
 		cmocka_unit_test(test_a_full_queue),

@@ -15,7 +15,7 @@
 
 struct fixture {
 	struct decoder *decoder;
-	struct seek_index_account account;
+	struct seek_index_budget account;
 	struct seek_index_set *set;
 	struct buffer rewritten;
 	uint64_t sample;

@@ -16,7 +16,7 @@ static struct decoder *decoder; /* one for all tests, as a worker uses it */
 
 /* A set of indexes for one sample, and its counters. */
 struct fixture {
-	struct seek_index_account account;
+	struct seek_index_budget account;
 	struct seek_index_set *set;
 };
 

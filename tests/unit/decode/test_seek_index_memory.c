@@ -45,7 +45,7 @@ static const struct rect part = {31, 17, 200, 150};
 
 static void test_none_for_a_file_with_an_index(void **state)
 {
-	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_budget account = {.limit = 1 << 20};
 	struct seek_index_set *set;
 	struct decoder *decoder;
 	(void)state;
@@ -63,7 +63,7 @@ static void test_none_for_a_file_with_an_index(void **state)
 
 /* Decode three times, with one allocation that fails. -ENOMEM if the set or the decoder could not
  * be made, else 0. */
-static int run(struct seek_index_account *account)
+static int run(struct seek_index_budget *account)
 {
 	struct seek_index_set *set;
 	struct decoder *decoder;
@@ -90,7 +90,7 @@ static void test_every_allocation_fails(void **state)
 	unsigned failures = 0;
 	(void)state;
 	for (fail_at = 1;; fail_at++) {
-		struct seek_index_account account = {.limit = 1 << 20};
+		struct seek_index_budget account = {.limit = 1 << 20};
 		allocations = 0;
 		int r = run(&account);
 		assert_true(r == 0 || r == -ENOMEM);

@@ -72,7 +72,7 @@ static void check(struct seek_index_set *set, uint64_t sample, int64_t state, ui
 /* An index is of one content of its file. */
 static void test_states_of_a_file(void **state)
 {
-	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_budget account = {.limit = 1 << 20};
 	struct seek_index_set *set;
 	const uint8_t *bytes;
 	size_t size;
@@ -111,7 +111,7 @@ static void test_states_of_a_file(void **state)
 /* That a file is sound is kept for one state of it, within the budget. */
 static void test_sound(void **state)
 {
-	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_budget account = {.limit = 1 << 20};
 	struct seek_index_set *set;
 	(void)state;
 	assert_int_equal(seek_index_set_new(&set, &account, NULL, 5000), 0);
@@ -142,7 +142,7 @@ static void test_sound(void **state)
 /* Two sets share one budget; an index that does not fit is not added. */
 static void test_budget(void **state)
 {
-	struct seek_index_account account = {.limit = 100000};
+	struct seek_index_budget account = {.limit = 100000};
 	struct seek_index_set *a, *b;
 	const uint8_t *bytes;
 	size_t size;
@@ -170,7 +170,7 @@ static void test_budget(void **state)
 /* The sets of one user stay within its share; what they leave is the others'. */
 static void test_share(void **state)
 {
-	struct seek_index_account account = {.limit = 100000};
+	struct seek_index_budget account = {.limit = 100000};
 	struct seek_index_share share = {.limit = 30000};
 	struct seek_index_set *a, *again, *b;
 	const uint8_t *bytes;
@@ -198,7 +198,7 @@ static void test_share(void **state)
 /* An index that turns out to be too large for the room there seemed to be is counted as well. */
 static void test_little_room(void **state)
 {
-	struct seek_index_account account = {.limit = 8000};
+	struct seek_index_budget account = {.limit = 8000};
 	struct seek_index_set *set;
 	const uint8_t *bytes;
 	size_t size;
@@ -214,7 +214,7 @@ static void test_little_room(void **state)
 
 static void test_no_budget(void **state)
 {
-	struct seek_index_account account = {.limit = 0};
+	struct seek_index_budget account = {.limit = 0};
 	struct seek_index_set *set;
 	const uint8_t *bytes;
 	size_t size;
@@ -259,7 +259,7 @@ static void *race(void *argument)
 
 static void test_threads(void **state)
 {
-	struct seek_index_account account = {.limit = 1 << 24};
+	struct seek_index_budget account = {.limit = 1 << 24};
 	struct racer racers[THREADS] = {0};
 	struct seek_index_set *set;
 	(void)state;
@@ -282,7 +282,7 @@ static void test_threads(void **state)
 /* An index is extended in place; one of fewer rows, or of another picture, changes nothing. */
 static void test_growth(void **state)
 {
-	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_budget account = {.limit = 1 << 20};
 	const struct stamp stamp = stamp_of(3, 1);
 	struct seek_index_set *set;
 	const uint8_t *bytes, *again;
@@ -339,7 +339,7 @@ static int move(void *context, uint64_t sample, const struct stamp *stamp, const
 
 static void test_from_set_to_set(void **state)
 {
-	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_budget account = {.limit = 1 << 20};
 	struct seek_index_set *a, *b;
 	struct mover mover = {.stop = 4};
 	(void)state;
@@ -365,7 +365,7 @@ static void test_from_set_to_set(void **state)
 /* A wrong byte in the header, or a wrong size: not an index. */
 static void test_no_index(void **state)
 {
-	struct seek_index_account account = {.limit = 1 << 20};
+	struct seek_index_budget account = {.limit = 1 << 20};
 	const struct stamp stamp = stamp_of(0, 1);
 	struct seek_index_set *set;
 	uint8_t bytes[BLOB_BYTES + 1] = {0};
@@ -423,7 +423,7 @@ static void *grow(void *argument)
 
 static void test_growth_in_threads(void **state)
 {
-	struct seek_index_account account = {.limit = 1 << 24};
+	struct seek_index_budget account = {.limit = 1 << 24};
 	struct racer racers[THREADS] = {0};
 	struct seek_index_set *set;
 	(void)state;

@@ -104,7 +104,7 @@ static const struct storage_place *below(const char *path, const char *folder)
 }
 
 /* FAULTS 69: a path that has to stay beneath a folder: links, "..", the folder's own neighbours. */
-static void test_places(void **state)
+static void test_preflight(void **state)
 {
 	(void)state;
 	static const struct {
@@ -396,7 +396,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_are_complete),
 		TREE_CASE(test_paths),
-		TREE_CASE(test_places),
+		TREE_CASE(test_preflight),
 		TREE_CASE(test_ranges),
 		TREE_CASE(test_hostile_keys),
 		TREE_CASE(test_list),

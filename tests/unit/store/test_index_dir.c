@@ -74,7 +74,7 @@ static void test_the_oldest_of_one_owner_goes(void **state)
 }
 
 /* Alice has two old files, Bob many new ones, the daemon's own user one that is older still. */
-static void test_who_has_most_makes_room(void **state)
+static void test_the_owner_with_most_makes_room(void **state)
 {
 	char name[32];
 	(void)state;
@@ -161,7 +161,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_the_oldest_of_one_owner_goes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_who_has_most_makes_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_owner_with_most_makes_room, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_small_files_add_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_one_ending, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unfinished, setup, teardown),

@@ -24,7 +24,7 @@
 
 static char folder[64];
 static struct index_store *index_store;
-static struct seek_index_account account;
+static struct seek_index_budget account;
 static struct index_store_key key = {{{1, 2, 3}}, SAMPLES, OWNER_OF_ALL, {{4, 5, 6}}};
 static struct index_store_until never = {UINT64_MAX};
 
@@ -32,7 +32,7 @@ static int setup(void **state)
 {
 	struct fault fault;
 	(void)state;
-	account = (struct seek_index_account){.limit = LIMIT};
+	account = (struct seek_index_budget){.limit = LIMIT};
 	strcpy(folder, "/tmp/stoker-index-store-XXXXXX");
 	return mkdtemp(folder) ? index_store_open(&index_store, folder, LIMIT, &fault) : -1;
 }

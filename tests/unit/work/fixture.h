@@ -28,7 +28,7 @@ struct work {
 	struct picture_cache cache;
 	struct picture_set *pictures;
 	struct picture_store *disk;
-	struct seek_index_account account;
+	struct seek_index_budget account;
 	struct seek_index_set *indexes;
 	struct sample_kit kit;
 	struct job_recipe recipe; /* to write the usual pipeline's samples; keeps nothing */

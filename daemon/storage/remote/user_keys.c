@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "storage/remote/own_keys.h"
+#include "storage/remote/user_keys.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,21 +16,21 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define WAITERS_MAX 64 /* users; of more, who waited longest ago may do so again */
 
-struct own_key {
-	struct own_keys *own_keys;
+struct user_key {
+	struct user_keys *user_keys;
 	char *url; /* owned, tidy */
 	/* Under the lock: */
 	struct s3_keys *keys;
 	uint64_t refused; /* the last of the user's refusals that was of these; 0: none */
 };
 
-struct own_keys {
+struct user_keys {
 	uid_t uid;
 	atomic_uint holders;
 	pthread_mutex_t lock;
 	uint64_t refusals;
 	unsigned count;
-	struct own_key all[OWN_KEYS_MAX];
+	struct user_key all[USER_KEYS_MAX];
 };
 
 static atomic_bool stopped;
@@ -44,39 +44,39 @@ static struct {
 	} users[WAITERS_MAX];
 } waiters = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void own_keys_stop(void)
+void user_keys_stop(void)
 {
 	atomic_store(&stopped, true);
 }
 
-struct own_keys *own_keys_new(uid_t uid)
+struct user_keys *user_keys_new(uid_t uid)
 {
-	struct own_keys *own_keys = calloc(1, sizeof(*own_keys));
-	if (!own_keys)
+	struct user_keys *user_keys = calloc(1, sizeof(*user_keys));
+	if (!user_keys)
 		return NULL;
-	own_keys->uid = uid;
-	atomic_init(&own_keys->holders, 1);
-	pthread_mutex_init(&own_keys->lock, NULL); /* cannot fail on Linux */
-	return own_keys;
+	user_keys->uid = uid;
+	atomic_init(&user_keys->holders, 1);
+	pthread_mutex_init(&user_keys->lock, NULL); /* cannot fail on Linux */
+	return user_keys;
 }
 
-struct own_keys *own_keys_hold(struct own_keys *own_keys)
+struct user_keys *user_keys_hold(struct user_keys *user_keys)
 {
-	if (own_keys)
-		atomic_fetch_add(&own_keys->holders, 1);
-	return own_keys;
+	if (user_keys)
+		atomic_fetch_add(&user_keys->holders, 1);
+	return user_keys;
 }
 
-void own_keys_drop(struct own_keys *own_keys)
+void user_keys_drop(struct user_keys *user_keys)
 {
-	if (!own_keys || atomic_fetch_sub(&own_keys->holders, 1) != 1)
+	if (!user_keys || atomic_fetch_sub(&user_keys->holders, 1) != 1)
 		return;
-	for (unsigned i = 0; i < own_keys->count; i++) {
-		s3_keys_drop(own_keys->all[i].keys);
-		free(own_keys->all[i].url);
+	for (unsigned i = 0; i < user_keys->count; i++) {
+		s3_keys_drop(user_keys->all[i].keys);
+		free(user_keys->all[i].url);
 	}
-	pthread_mutex_destroy(&own_keys->lock);
-	free(own_keys);
+	pthread_mutex_destroy(&user_keys->lock);
+	free(user_keys);
 }
 
 /* -- what a client sends ---------------------------------------------------------------------- */
@@ -92,20 +92,20 @@ static bool is_clean(struct text text, bool colon)
 	return true;
 }
 
-static int offer_check(const struct own_keys_offer *offer, struct fault *fault)
+static int offer_check(const struct user_keys_offer *offer, struct fault *fault)
 {
 	if (!offer->key.size || !offer->secret.size || !is_clean(offer->key, false) ||
 	    !is_clean(offer->secret, true) || !is_clean(offer->token, true))
-		return fault_say(fault, OWN_KEYS_E_BAD,
+		return fault_say(fault, USER_KEYS_E_BAD,
 				 "the key or the secret is empty, or one of them or the token has "
 				 "a byte that none has");
 	if (offer->expires && offer->expires <= (uint64_t)time(NULL))
-		return fault_say(fault, OWN_KEYS_E_BAD, "these credentials have expired already");
+		return fault_say(fault, USER_KEYS_E_BAD, "these credentials have expired already");
 	return 0;
 }
 
 /* A tidy URL, the caller's; NULL with *result set. */
-static char *offer_url(const struct own_keys_offer *offer, int *result, struct fault *fault)
+static char *offer_url(const struct user_keys_offer *offer, int *result, struct fault *fault)
 {
 	char *url = strndup(offer->url.data, offer->url.size);
 	if (!url) {
@@ -119,7 +119,7 @@ static char *offer_url(const struct own_keys_offer *offer, int *result, struct f
 	if (!why)
 		return url;
 	free(url);
-	*result = fault_say(fault, OWN_KEYS_E_BAD, "own credentials for such a URL: %s", why);
+	*result = fault_say(fault, USER_KEYS_E_BAD, "own credentials for such a URL: %s", why);
 	return NULL;
 }
 
@@ -129,7 +129,7 @@ static char *copy_of(struct text text)
 	return text.size ? strndup(text.data, text.size) : strdup("");
 }
 
-static struct s3_keys *offer_keys(const struct own_keys_offer *offer)
+static struct s3_keys *offer_keys(const struct user_keys_offer *offer)
 {
 	char *key = copy_of(offer->key);
 	char *secret = copy_of(offer->secret);
@@ -147,24 +147,25 @@ static struct s3_keys *offer_keys(const struct own_keys_offer *offer)
 
 /* The lock is held. The entry of a URL, which is taken over, found or made; NULL: there are too
  * many. */
-static struct own_key *own_keys_entry(struct own_keys *own_keys, char *url)
+static struct user_key *user_keys_entry(struct user_keys *user_keys, char *url)
 {
-	for (unsigned i = 0; i < own_keys->count; i++) {
-		if (strcmp(own_keys->all[i].url, url) != 0)
+	for (unsigned i = 0; i < user_keys->count; i++) {
+		if (strcmp(user_keys->all[i].url, url) != 0)
 			continue;
 		free(url);
-		return &own_keys->all[i];
+		return &user_keys->all[i];
 	}
-	if (own_keys->count == OWN_KEYS_MAX) {
+	if (user_keys->count == USER_KEYS_MAX) {
 		free(url);
 		return NULL;
 	}
-	struct own_key *entry = &own_keys->all[own_keys->count++];
-	*entry = (struct own_key){.own_keys = own_keys, .url = url};
+	struct user_key *entry = &user_keys->all[user_keys->count++];
+	*entry = (struct user_key){.user_keys = user_keys, .url = url};
 	return entry;
 }
 
-int own_keys_put(struct own_keys *own_keys, const struct own_keys_offer *offer, struct fault *fault)
+int user_keys_put(struct user_keys *user_keys, const struct user_keys_offer *offer,
+		  struct fault *fault)
 {
 	int result = offer_check(offer, fault);
 	char *url = result ? NULL : offer_url(offer, &result, fault);
@@ -175,75 +176,75 @@ int own_keys_put(struct own_keys *own_keys, const struct own_keys_offer *offer, 
 		free(url);
 		return -ENOMEM;
 	}
-	pthread_mutex_lock(&own_keys->lock);
-	struct own_key *entry = own_keys_entry(own_keys, url);
+	pthread_mutex_lock(&user_keys->lock);
+	struct user_key *entry = user_keys_entry(user_keys, url);
 	if (entry) {
 		before = entry->keys;
 		entry->keys = keys;
 		entry->refused = 0;
 	}
-	pthread_mutex_unlock(&own_keys->lock);
+	pthread_mutex_unlock(&user_keys->lock);
 	s3_keys_drop(before);
 	if (!entry)
-		return fault_say(fault, OWN_KEYS_E_FULL,
+		return fault_say(fault, USER_KEYS_E_FULL,
 				 "credentials for %d URLs are there already, which is the most "
 				 "that a user may send: name a bucket, or a prefix of several",
-				 OWN_KEYS_MAX);
+				 USER_KEYS_MAX);
 	return 0;
 }
 
 /* -- who may use them ------------------------------------------------------------------------- */
 
-struct own_key *own_keys_find(struct own_keys *own_keys, const char *path)
+struct user_key *user_keys_find(struct user_keys *user_keys, const char *path)
 {
-	struct own_key *found = NULL;
-	if (!own_keys)
+	struct user_key *found = NULL;
+	if (!user_keys)
 		return NULL;
-	pthread_mutex_lock(&own_keys->lock);
-	for (unsigned i = 0; i < own_keys->count; i++) {
-		struct own_key *entry = &own_keys->all[i];
+	pthread_mutex_lock(&user_keys->lock);
+	for (unsigned i = 0; i < user_keys->count; i++) {
+		struct user_key *entry = &user_keys->all[i];
 		if (url_is_beneath(path, entry->url) &&
 		    (!found || strlen(entry->url) > strlen(found->url)))
 			found = entry;
 	}
-	pthread_mutex_unlock(&own_keys->lock);
+	pthread_mutex_unlock(&user_keys->lock);
 	return found;
 }
 
-const char *own_keys_cover(struct own_keys *own_keys, const char *path)
+const char *user_keys_cover(struct user_keys *user_keys, const char *path)
 {
-	const struct own_key *found = own_keys_find(own_keys, path);
+	const struct user_key *found = user_keys_find(user_keys, path);
 	return found ? found->url : NULL;
 }
 
-uint64_t own_keys_refusals(struct own_keys *own_keys)
+uint64_t user_keys_refusals(struct user_keys *user_keys)
 {
-	if (!own_keys)
+	if (!user_keys)
 		return 0;
-	pthread_mutex_lock(&own_keys->lock);
-	uint64_t refusals = own_keys->refusals;
-	pthread_mutex_unlock(&own_keys->lock);
+	pthread_mutex_lock(&user_keys->lock);
+	uint64_t refusals = user_keys->refusals;
+	pthread_mutex_unlock(&user_keys->lock);
 	return refusals;
 }
 
-bool own_keys_refused_since(struct own_keys *own_keys, const char *path, uint64_t refusals)
+bool user_keys_refused_since(struct user_keys *user_keys, const char *path, uint64_t refusals)
 {
-	const struct own_key *found = own_keys_find(own_keys, path);
+	const struct user_key *found = user_keys_find(user_keys, path);
 	if (!found)
 		return false;
-	pthread_mutex_lock(&own_keys->lock);
+	pthread_mutex_lock(&user_keys->lock);
 	bool refused = found->refused > refusals;
-	pthread_mutex_unlock(&own_keys->lock);
+	pthread_mutex_unlock(&user_keys->lock);
 	return refused;
 }
 
 /* -- who signs with them ---------------------------------------------------------------------- */
 
-static struct s3_keys *own_key_hold(struct own_key *key)
+static struct s3_keys *user_key_hold(struct user_key *key)
 {
-	pthread_mutex_lock(&key->own_keys->lock);
+	pthread_mutex_lock(&key->user_keys->lock);
 	struct s3_keys *keys = s3_keys_hold(key->keys);
-	pthread_mutex_unlock(&key->own_keys->lock);
+	pthread_mutex_unlock(&key->user_keys->lock);
 	return keys;
 }
 
@@ -268,57 +269,57 @@ static bool user_may_wait(uid_t uid)
 	pthread_mutex_lock(&waiters.lock);
 	struct waiter *waiter = waiter_of(uid);
 	if (waiter->uid != uid || !waiter->since_ns ||
-	    now_ns - waiter->since_ns >= OWN_KEYS_AGAIN_S * SECOND_NS)
+	    now_ns - waiter->since_ns >= USER_KEYS_AGAIN_S * SECOND_NS)
 		*waiter = (struct waiter){uid, now_ns};
-	bool may = now_ns - waiter->since_ns < OWN_KEYS_WAIT_S * SECOND_NS;
+	bool may = now_ns - waiter->since_ns < USER_KEYS_WAIT_S * SECOND_NS;
 	pthread_mutex_unlock(&waiters.lock);
 	return may;
 }
 
 /* A moment's pause, while others may come. False: it is too late. */
-static bool own_key_await(const struct own_key *key)
+static bool user_key_await(const struct user_key *key)
 {
-	if (atomic_load(&stopped) || !user_may_wait(key->own_keys->uid))
+	if (atomic_load(&stopped) || !user_may_wait(key->user_keys->uid))
 		return false;
 	nanosleep(&(struct timespec){.tv_nsec = STEP_NS}, NULL);
 	return true;
 }
 
-int own_key_take(struct own_key *key, struct s3_keys **out, struct fault *fault)
+int user_key_take(struct user_key *key, struct s3_keys **out, struct fault *fault)
 {
 	for (;;) {
-		struct s3_keys *keys = own_key_hold(key);
+		struct s3_keys *keys = user_key_hold(key);
 		if (time(NULL) < keys->expires) {
 			*out = keys;
 			return 0;
 		}
-		bool more = own_key_await(key);
+		bool more = user_key_await(key);
 		if (!more)
-			own_key_refuse(key, keys);
+			user_key_refuse(key, keys);
 		s3_keys_drop(keys);
 		if (!more)
-			return fault_say(fault, OWN_KEYS_E_EXPIRED,
+			return fault_say(fault, USER_KEYS_E_EXPIRED,
 					 "the client's own credentials have expired, and no others "
 					 "came");
 	}
 }
 
-bool own_key_renew(struct own_key *key, const struct s3_keys *expired)
+bool user_key_renew(struct user_key *key, const struct s3_keys *expired)
 {
 	bool renewed = false, more = true;
 	while (!renewed && more) {
-		struct s3_keys *keys = own_key_hold(key);
+		struct s3_keys *keys = user_key_hold(key);
 		renewed = !s3_keys_equal(keys, expired);
-		more = renewed || own_key_await(key);
+		more = renewed || user_key_await(key);
 		s3_keys_drop(keys);
 	}
 	return renewed;
 }
 
-void own_key_refuse(struct own_key *key, const struct s3_keys *keys)
+void user_key_refuse(struct user_key *key, const struct s3_keys *keys)
 {
-	pthread_mutex_lock(&key->own_keys->lock);
+	pthread_mutex_lock(&key->user_keys->lock);
 	if (key->keys == keys)
-		key->refused = ++key->own_keys->refusals;
-	pthread_mutex_unlock(&key->own_keys->lock);
+		key->refused = ++key->user_keys->refusals;
+	pthread_mutex_unlock(&key->user_keys->lock);
 }

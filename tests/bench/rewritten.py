@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The section "anew": JPEGs that can have no seek index (progressive, arithmetic, with restart
-intervals), written anew in memory (cache-memory too small for their pixels), one worker, through
+"""The section "rewritten": JPEGs that can have no seek index (progressive, arithmetic, with restart
+intervals), rewritten in memory (cache-memory too small for their pixels), one worker, through
 the whole daemon: beside progressive files that are decoded as they are, the same pictures as
 baseline files, and a DataLoader; and what it costs the first epochs. Lossless copies of the
 photographs are made for it by libjpeg-turbo's jpegtran (Debian: libjpeg-turbo-progs)."""
@@ -45,7 +45,7 @@ def room(options):
 
 def rows(options):
     if not shutil.which("jpegtran"):
-        raise SystemExit("the section anew needs jpegtran (Debian: libjpeg-turbo-progs)")
+        raise SystemExit("the section rewritten needs jpegtran (Debian: libjpeg-turbo-progs)")
     fast = copies(options, "baseline", ["-optimize"])
     kinds = {kind: copies(options, kind, switches) for kind, switches in KINDS.items()}
     slow = kinds["progressive"]
@@ -67,7 +67,7 @@ def rows(options):
         yield Row("the same; baseline files", rates, baseline, "images/s", at_least=0.9)
         if torch[kind]:
             yield Row("the same; DataLoader", rates, torch[kind], "images/s", at_least=3.5)
-        yield Row("written anew, of a hundred files", [written[kind]], None, "")
+        yield Row("rewritten, of a hundred files", [written[kind]], None, "")
     first, four = ([], []), ([], [])
     for _ in range(options.rounds):
         for side, memory in enumerate((budget, 0)):

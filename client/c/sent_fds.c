@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/c/given.h"
+#include "client/c/sent_fds.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "proto/message.h"
 #include "proto/pack.h"
 
-bool given_is_wanted(int socket, const struct message_welcome *welcome)
+bool sent_fds_is_wanted(int socket, const struct message_welcome *welcome)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
@@ -22,10 +22,10 @@ bool given_is_wanted(int socket, const struct message_welcome *welcome)
 	       peer.uid != geteuid();
 }
 
-void given_close(struct given *given)
+void sent_fds_close(struct sent_fds *fds)
 {
-	while (given->count)
-		close(given->fds[--given->count]);
+	while (fds->count)
+		close(fds->fds[--fds->count]);
 }
 
 /* "s3://b/x" would be opened as a file, beneath a folder "s3:". */
@@ -35,11 +35,11 @@ static bool is_url(const char *path)
 }
 
 /* Add what a key's path leads to. Returns its type; 0: it is left out. */
-static mode_t given_add(struct given *given, struct packer *packer, const char *key,
-			const char *path)
+static mode_t sent_fds_add(struct sent_fds *fds, struct packer *packer, const char *key,
+			   const char *path)
 {
 	struct stat stat;
-	bool may = given->count < GIVEN_MAX && !is_url(path);
+	bool may = fds->count < SENT_FDS_MAX && !is_url(path);
 	int fd = may ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	if (fd < 0)
 		return 0;
@@ -47,8 +47,8 @@ static mode_t given_add(struct given *given, struct packer *packer, const char *
 		close(fd);
 		return 0;
 	}
-	pack_key_uint(packer, key, given->count);
-	given->fds[given->count++] = fd;
+	pack_key_uint(packer, key, fds->count);
+	fds->fds[fds->count++] = fd;
 	return stat.st_mode & S_IFMT;
 }
 
@@ -65,32 +65,32 @@ static bool pattern_folder(const char *path, char folder[PATH_MAX])
 	return true;
 }
 
-static void given_add_shards(struct given *given, struct packer *packer, const char *path,
-			     const char *kind, const char *folder)
+static void sent_fds_add_shards(struct sent_fds *fds, struct packer *packer, const char *path,
+				const char *kind, const char *folder)
 {
 	const char *name = strrchr(path, '/');
-	if (given_add(given, packer, "path_fd", folder) == 0 ||
-	    given_add(given, packer, "root_fd", folder) == 0 || kind)
+	if (sent_fds_add(fds, packer, "path_fd", folder) == 0 ||
+	    sent_fds_add(fds, packer, "root_fd", folder) == 0 || kind)
 		return;
 	pack_key_string(packer, "kind", strstr(name, ".tfrecord") ? "tfrecord" : "tar");
 }
 
-void given_add_dataset(struct given *given, struct packer *packer, const char *path,
-		       const char *kind, const char *root, const char *labels)
+void sent_fds_add_dataset(struct sent_fds *fds, struct packer *packer, const char *path,
+			  const char *kind, const char *root, const char *labels)
 {
 	char folder[PATH_MAX];
 	if (pattern_folder(path, folder)) {
-		given_add_shards(given, packer, path, kind, folder);
+		sent_fds_add_shards(fds, packer, path, kind, folder);
 		return;
 	}
 	const char *slash = strrchr(path, '/');
-	if (given_add(given, packer, "path_fd", path) == S_IFREG) {
+	if (sent_fds_add(fds, packer, "path_fd", path) == S_IFREG) {
 		snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path),
 			 path);
-		given_add(given, packer, "root_fd", root ? root : folder);
+		sent_fds_add(fds, packer, "root_fd", root ? root : folder);
 	}
 	if (labels && labels[0] == '/')
-		given_add(given, packer, "labels_fd", labels);
+		sent_fds_add(fds, packer, "labels_fd", labels);
 }
 
 /* The path of a sampler's list; false: it has none, or it stands in the sampler itself. */
@@ -107,7 +107,7 @@ static bool list_path(const struct value *sampler, char path[PATH_MAX])
 	return false;
 }
 
-int given_add_sampler(struct given *given, struct packer *packer, struct text map)
+int sent_fds_add_sampler(struct sent_fds *fds, struct packer *packer, struct text map)
 {
 	struct unpacker *unpacker;
 	const struct value *sampler;
@@ -124,7 +124,7 @@ int given_add_sampler(struct given *given, struct packer *packer, struct text ma
 			pack_value(packer, value_at(sampler, i));
 		}
 		if (list_path(sampler, path))
-			given_add(given, packer, "list_fd", path);
+			sent_fds_add(fds, packer, "list_fd", path);
 		pack_map_end(packer, begin);
 	}
 	unpacker_free(unpacker);
