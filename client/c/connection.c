@@ -15,10 +15,10 @@
 #include "client/c/seq.h"
 #include "client/c/words.h"
 
-#define OUT_MAX (1u << 20) /* if the daemon reads less, it does not work */
+#define OUT_MAX (1u << 20) /* bytes to be sent: a daemon that leaves so many unread hangs */
 #define GIVE_MAX 34	   /* that the daemon takes with a message */
 #define FDS_MAX 8	   /* descriptors that one recvmsg() can receive */
-#define LOOK_MS 1000	   /* longest wait without a look at what others did */
+#define LOOK_MS 1000	   /* longest wait before changes by other threads are seen */
 
 void connection_init(struct connection *connection)
 {
@@ -101,7 +101,7 @@ void connection_give(struct connection *connection, const int *fds, unsigned cou
 	connection->give_at = connection->out_size;
 }
 
-/* send(), up to the byte that descriptors go with, or from it on with them. */
+/* Send as send() does: up to the byte that descriptors go with, or from that byte on with them. */
 static ssize_t connection_send_some(struct connection *connection)
 {
 	char control[CMSG_SPACE(GIVE_MAX * sizeof(int))]
@@ -128,7 +128,7 @@ static ssize_t connection_send_some(struct connection *connection)
 	return sent;
 }
 
-/* After a failed send() there may still be messages to receive that say why. */
+/* Look for messages that explain a failed send(): the daemon may have said why. */
 int connection_flush(struct connection *connection, struct fault *fault)
 {
 	int r = connection_check(connection, fault);
@@ -251,7 +251,7 @@ static int connection_decode(struct connection *connection, const uint8_t *bytes
 	return 0;
 }
 
-/* The next whole message, if there is one: 1; else 0. */
+/* Take the next complete message out of what was received: 1; there is none: 0. */
 static int connection_next(struct connection *connection, struct message *out, struct fault *fault)
 {
 	if (frame_reader_next(&connection->in, &connection->last, &connection->last_size))
@@ -262,7 +262,7 @@ static int connection_next(struct connection *connection, struct message *out, s
 	return r ? r : 1;
 }
 
-/* The answer to a PING of the pulse: nobody else waits for it. */
+/* Take the answer to a PING of the pulse: no caller waits for it. */
 static bool connection_is_pong(struct connection *connection, const struct message *message)
 {
 	struct pulse *pulse = &connection->pulse;
@@ -300,7 +300,7 @@ static void connection_wait(struct connection *connection, int64_t left)
 		pthread_mutex_lock(connection->lock);
 }
 
-/* As connection_receive(), but only from the socket, not what was kept. */
+/* Receive as connection_receive() does, but from the socket only, not what was kept. */
 static int connection_receive_new(struct connection *connection, int timeout_ms,
 				  struct message *out, struct fault *fault)
 {
@@ -384,7 +384,7 @@ int connection_release(struct connection *connection, uint64_t lease, struct fau
 	return connection_send(connection, &release, fault);
 }
 
-/* A message that comes before the answer: kept, or dropped. */
+/* Keep or drop a message that comes before the answer. */
 static int connection_pass(struct connection *connection, const struct message *message, bool keep,
 			   struct fault *fault)
 {

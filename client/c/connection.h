@@ -83,8 +83,8 @@ static inline bool connection_pending(const struct connection *connection)
 	return connection->out_size > 0;
 }
 
-/* The next message; waits timeout_ms (-1: for ever). It borrows until the next call here. -EAGAIN:
- * none came in time. */
+/* Receive the next message; waits timeout_ms (-1: for ever). It borrows until the next call here.
+ * -EAGAIN: none came in time. */
 int connection_receive(struct connection *connection, int timeout_ms, struct message *out,
 		       struct fault *fault);
 
@@ -107,7 +107,7 @@ int connection_ask_beside(struct connection *connection, const struct message *r
 			  struct fault *fault);
 uint32_t connection_seq(struct connection *connection); /* a number for the next request */
 
-/* The descriptor that came with the last message, which the caller now owns; -1: none. */
+/* Take the descriptor that came with the last message; the caller owns it. -1: there is none. */
 int connection_take_fd(struct connection *connection);
 
 /* Close because the daemon violated the protocol: -EPROTO. */

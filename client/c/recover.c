@@ -7,7 +7,7 @@
 
 #include "client/c/clock.h"
 
-/* ATTACH where the caller is, on this connection. 0, also behind the last epoch. */
+/* Attach where the caller is, on this connection. 0, also if that is behind the last epoch. */
 static int attach_again(struct stoker *stoker)
 {
 	struct message request, reply;
@@ -24,7 +24,7 @@ static int attach_again(struct stoker *stoker)
 	return 0;
 }
 
-/* One attempt to connect, and attach where the caller is. A daemon that is stopping makes no new
+/* Try once to connect, and to attach where the caller is. A daemon that is stopping makes no new
  * samples, so batches that are held stay as they are though their connection is closed. */
 static int try_once(struct stoker *stoker)
 {
@@ -70,7 +70,7 @@ int recover_wait(struct stoker *stoker, int64_t until)
 	}
 }
 
-/* DETACH, and ATTACH at another place. If the daemon refuses that, back at the one before. */
+/* Move to another place by DETACH and ATTACH. If the daemon refuses it, attach at the old one. */
 static int move_to(struct stoker *stoker, uint64_t epoch, uint64_t position)
 {
 	struct resume *resume = &stoker->resume;

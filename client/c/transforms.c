@@ -12,8 +12,8 @@
 #define PAIRS_MAX 32  /* of one step */
 #define NUMBER_MAX 64 /* characters */
 
-/* The packers hold what is open: of the list of steps, and of each step and list in it. How many
- * items one has is known at its end, so its items are packed apart. */
+/* Packers of the list of steps, and of each open step and list in it. The count of items is known
+ * only at the end of each, so that its items are packed apart. */
 struct parser {
 	const char *what, *text, *at;
 	bool named; /* all parameters have to be */
@@ -64,7 +64,8 @@ static struct text take_word(struct parser *parser)
 	return word;
 }
 
-/* [+-] digits [. digits] [e [+-] digits]: how many characters; `whole_out` if only digits. */
+/* Count the characters of a number, [+-] digits [. digits] [e [+-] digits]; `*whole_out`: it has
+ * digits only. */
 static size_t number_length(const char *at, bool *whole_out)
 {
 	const char *begin = at;
@@ -188,7 +189,7 @@ static int parse_list(struct parser *parser, struct packer *packer, int depth)
 	return append_list(packer, parser->level[depth], count);
 }
 
-/* A parameter by its place: its key is the number of that. */
+/* Pack a parameter without a name: its key is its number in the list. */
 static int parse_positional(struct parser *parser, struct text *names, uint32_t count, int depth)
 {
 	char place[12];

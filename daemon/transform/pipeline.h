@@ -80,15 +80,17 @@ bool pipeline_has_size(const struct pipeline *pipeline);
 
 /* The statistics that the list asks for, by name or digest; NULL: none. */
 const char *pipeline_statistics(struct pipeline *pipeline);
-/* Use these statistics, once it is settled: the text then has their digest, and they one user more.
+/* Use these statistics, once it is settled: the text then has their digest, and they have one more
+ * user.
  * 0, PIPELINE_E_TRANSFORM or -ENOMEM. */
 int pipeline_fit(struct pipeline *pipeline, struct statistics *statistics, struct fault *fault);
 /* The first transform of the list that draws, by name; NULL: none. */
 const char *pipeline_random(const struct pipeline *pipeline);
 
-/* Two words of ATTACH that change bytes. `draft`: pipeline_draft() may shrink pictures; the text
- * then ends in "|draft". `pillow_13`: resizes make the bytes of Pillow 13, see step_rows_first(),
- * not those of all versions before it; the text then ends in "|pillow-13". 0 or -ENOMEM. */
+/* Allow what two words of ATTACH ask for, which changes bytes. `draft`: pipeline_draft() may shrink
+ * pictures; the text then ends in "|draft". `pillow_13`: resizes make the bytes of Pillow 13, see
+ * step_rows_first(), not those of all versions before it; the text then ends in "|pillow-13". 0 or
+ * -ENOMEM. */
 int pipeline_allow(struct pipeline *pipeline, bool draft, bool pillow_13);
 bool pipeline_drafts(const struct pipeline *pipeline);
 bool pipeline_is_pillow_13(const struct pipeline *pipeline);
