@@ -247,8 +247,6 @@ def test_the_enqueuer_goes_on_through_the_epochs(both):
     assert not enqueuer.is_running()
     with pytest.raises(ValueError, match="start"):
         next(batches)
-    with pytest.raises(TypeError, match="use that of Keras"):
-        stoker.keras.OrderedEnqueuer(theirs)
 
 
 def test_jumps_keep_one_second_reader(both):

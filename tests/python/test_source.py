@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -670,3 +671,18 @@ def test_torch_gives_tensors(real):
         batch = next(iter(loader))
     assert batch["a"].dtype == torch.int16 and batch["b"][0].dtype == torch.float64
     assert torch.equal(batch["d"], torch.arange(4))
+
+
+def test_a_source_leaves_the_programs_generators_as_they_are():
+    torch = sys.modules.get("torch")
+
+    def drawn(index):
+        return np.array([random.random(), np.random.rand()])
+
+    def states():
+        return random.getstate(), np.random.get_state()[1].tolist(), \
+            torch and torch.get_rng_state().tolist()
+    random.seed(8)
+    before = states()
+    stoker.Source(drawn, 10, gives="arrays")
+    assert states() == before

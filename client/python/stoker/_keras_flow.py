@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Batches for Keras by number: a loader as a PyDataset, the flows of ImageDataGenerator, and an
-OrderedEnqueuer. Knows nothing of files and arrays."""
+"""Batches for Keras by number: a loader as a PyDataset, and the flows of ImageDataGenerator. Knows
+nothing of files and arrays."""
 from __future__ import annotations
 
 import math
@@ -47,7 +47,7 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
             raise ValueError("keras cannot take bfloat16 from NumPy: use dtype float16 or float32")
         self.loader = loader
         self._batches = ByNumber(loader, [name for name in self._FIELDS if name in loader.fields])
-        _say_workers(workers, use_multiprocessing, max_queue_size)
+        say_workers(workers, use_multiprocessing, max_queue_size)
 
     @property
     def workers(self) -> int:
@@ -56,7 +56,7 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
 
     @workers.setter
     def workers(self, workers: int) -> None:
-        _say_workers(workers)
+        say_workers(workers)
 
     @property
     def use_multiprocessing(self) -> bool:
@@ -65,7 +65,7 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
 
     @use_multiprocessing.setter
     def use_multiprocessing(self, value: bool) -> None:
-        _say_workers(use_multiprocessing=value)
+        say_workers(use_multiprocessing=value)
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -194,64 +194,15 @@ class Flow(Dataset):
             picture.save(os.path.join(self.save_to_dir, name))
 
 
-class OrderedEnqueuer:
-    """Keras' class of this name, for code that has one: hands on the batches of a flow in its
-    order, epoch after epoch, without threads, because the daemon makes them ahead.
-
-        enqueuer = stoker.keras.OrderedEnqueuer(flow)
-        enqueuer.start(workers=4, max_queue_size=10)
-        batches = enqueuer.get()
-        ...
-        enqueuer.stop()
-
-    py_dataset: a Flow or Dataset. shuffle is Keras' of the batches, and ignored: the daemon has
-    shuffled the samples. workers, use_multiprocessing and max_queue_size change nothing.
-    """
-
-    def __init__(self, py_dataset: Dataset, workers: int = 1, use_multiprocessing: bool = False,
-                 max_queue_size: int = 10, shuffle: bool = False) -> None:
-        if not isinstance(py_dataset, Dataset):
-            raise TypeError("this OrderedEnqueuer is for the flows and datasets of stoker.keras, "
-                            f"not for a {type(py_dataset).__name__}: use that of Keras")
-        _say_workers(workers, use_multiprocessing, max_queue_size)
-        self.py_dataset = self.sequence = py_dataset
-        self.shuffle = shuffle
-        self.running = False
-
-    def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
-        """May be called twice."""
-        _say_workers(workers, max_queue_size=max_queue_size)
-        if not self.running:
-            self.running = True
-            self.py_dataset._batches.begin()
-
-    def is_running(self) -> bool:
-        return self.running
-
-    def get(self) -> Iterator[Any]:
-        """The batches, without end. Raises ValueError when it is not running."""
-        while True:
-            for index in range(len(self.py_dataset)):
-                if not self.running:
-                    raise ValueError("the enqueuer does not run: call start()")
-                yield self.py_dataset[index]
-            self.py_dataset._batches.end()
-
-    def stop(self, timeout: Optional[float] = None) -> None:
-        """May be called twice. The next start() begins the epoch again, or, at its end, the next
-        one."""
-        del timeout
-        self.running = False
-
-
-def _say_workers(workers: int = 1, use_multiprocessing: bool = False,
-                 max_queue_size: int = 10) -> None:
+def say_workers(workers: int = 1, use_multiprocessing: bool = False,
+                max_queue_size: int = 10, stacklevel: int = 3) -> None:
     given = [f"{name}={value}" for name, value, usual in (
         ("workers", workers, 1), ("use_multiprocessing", use_multiprocessing, False),
         ("max_queue_size", max_queue_size, 10)) if value != usual]
     if given:
         warnings.warn(f"{', '.join(given)}: the daemon has the workers and the queue: `stokerctl "
-                      "set workers 8`, and prefetch= of a loader, in batches", stacklevel=3)
+                      "set workers 8`, and prefetch= of a loader, in batches",
+                      stacklevel=stacklevel)
 
 
 def _is_look(frame: Any) -> bool:

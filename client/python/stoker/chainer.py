@@ -288,8 +288,9 @@ def _translate(dataset: Any) -> _Source:
         return _Source(None, dataset._root, [(path, 0) for path in dataset._paths],
                        dataset._dtype, labelled=False)
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
-        raise TypeError(f"a {kind.__qualname__} is no dataset: give the path of a folder, manifest, "
-                        "array or published dataset, or what has __getitem__ and __len__")
+        raise TypeError(f"a {kind.__qualname__} is no dataset: give the path of a folder, "
+                        "manifest, array or published dataset, or what has __getitem__ and "
+                        "__len__")
     return _Source(own=Source(dataset, gives="arrays"))
 
 

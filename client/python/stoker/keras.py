@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""For Keras 3: a loader as a keras.utils.PyDataset, Keras' ImageDataGenerator and OrderedEnqueuer.
+"""For Keras 3: a loader as a keras.utils.PyDataset, Keras' ImageDataGenerator, and its enqueuers.
 Needs keras.
 
     model.fit(stoker.keras.Dataset(train), validation_data=stoker.keras.Dataset(val), epochs=90)
@@ -22,7 +22,8 @@ except ImportError as error:
 if not hasattr(keras, "version") or keras.version().startswith(("1.", "2.")):
     raise ImportError("stoker.keras needs keras 3: pip install --upgrade keras")
 
-from ._keras_flow import Dataset, Flow, OrderedEnqueuer
+from ._keras_enqueuer import GeneratorEnqueuer, OrderedEnqueuer
+from ._keras_flow import Dataset, Flow
 from ._keras_generator import ImageDataGenerator
 
-__all__ = ["Dataset", "Flow", "ImageDataGenerator", "OrderedEnqueuer"]
+__all__ = ["Dataset", "Flow", "GeneratorEnqueuer", "ImageDataGenerator", "OrderedEnqueuer"]

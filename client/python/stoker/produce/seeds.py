@@ -10,6 +10,7 @@ One thread at a time.
 """
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
 import struct
@@ -57,6 +58,21 @@ class Seeds:
             torch.default_generator.manual_seed(seed >> 1)
         for number, held in enumerate(self._held):
             held(_step(seed, number))
+
+
+@contextlib.contextmanager
+def as_they_were() -> Iterator[None]:
+    """Behind it the global generators are as before: they are the program's."""
+    torch = sys.modules.get("torch")
+    states = random.getstate(), np.random.get_state()
+    drawn = None if torch is None else torch.default_generator.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        if torch is not None and drawn is not None:
+            torch.default_generator.set_state(drawn)
 
 
 def _seed_generator(generator: np.random.Generator) -> Callable[[int], object]:

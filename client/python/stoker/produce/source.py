@@ -13,7 +13,7 @@ from typing import Any, Dict, Optional
 
 from . import identity, shipping
 from .producer import Record, RecordOfArrays, code_of, record_of_bytes
-from .seeds import Seeds
+from .seeds import Seeds, as_they_were
 from .tree import Tree
 
 __all__ = ["Source"]
@@ -119,8 +119,9 @@ def _first(code: Any) -> Any:
     """A sample, to see what samples are. Of a copy: what the code opens at its first call is not to
     be held by the object that goes to other processes."""
     code = copy.copy(code)
-    Seeds(code).set(0, 0, 0)
-    return code_of(code)(0)
+    with as_they_were():
+        Seeds(code).set(0, 0, 0)
+        return code_of(code)(0)
 
 
 def _check_tree(tree: Tree) -> None:

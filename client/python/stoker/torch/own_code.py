@@ -17,6 +17,7 @@ from torch.utils.data._utils import worker as _worker
 from ..produce import shipping
 from ..produce.processes import Producers
 from ..produce.producer import place_of_producer
+from ..produce.seeds import as_they_were
 from ..produce.source import Source, secret
 from ..produce.tree import Tree
 from ..state import Place
@@ -96,13 +97,11 @@ def source_of(dataset: Any, init: Optional[Callable[[int], object]]) -> Union[Ke
         return "it has no len()"
     if samples == 0:
         return "it has no samples"
-    state = torch.default_generator.get_state()
     try:
-        first = dataset[0]
+        with as_they_were():
+            first = dataset[0]
     except Exception as error:
         return f"its sample 0 raises {type(error).__name__}: {error}"
-    finally:
-        torch.default_generator.set_state(state)
     try:
         os.close(shipping.pack(dataset, init))
         source = KeptSource(InWorker(dataset, init), first)
