@@ -7,7 +7,7 @@ import logging
 import queue
 import random
 import threading
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Iterator, Optional, Tuple, Union
 
 import numpy as np
 
@@ -230,6 +230,7 @@ class GeneratorEnqueuer:
 
     def _run(self) -> None:
         while not self._ended.is_set():
+            item: Tuple[Any, Optional[Exception]]
             try:
                 item = next(self._generator), None
             except Exception as error:
