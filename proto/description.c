@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "proto/description.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void pack_field_uint(struct packer *packer, const void *at)
@@ -67,24 +68,22 @@ static const struct row {
 #define ROWS (sizeof(rows) / sizeof(*rows))
 _Static_assert(ROWS <= 64, "a bit of `said` for each");
 
-/* The row of these parts whose key comes next behind `last`; NULL: none does. */
-static const struct row *row_behind(const char *last, unsigned parts)
+static int row_by_key(const void *a, const void *b)
 {
-	const struct row *next = NULL;
-	for (const struct row *row = rows; row < rows + ROWS; row++)
-		if ((row->part & parts) && strcmp(row->key, last) > 0 &&
-		    (!next || strcmp(row->key, next->key) < 0))
-			next = row;
-	return next;
+	return strcmp((*(const struct row *const *)a)->key, (*(const struct row *const *)b)->key);
 }
 
 void description_pack(struct packer *packer, const struct message_attach *attach, unsigned parts)
 {
-	size_t map = pack_map_begin(packer);
-	for (const struct row *row = row_behind("", parts); row;
-	     row = row_behind(row->key, parts)) {
-		pack_string(packer, row->key);
-		row->pack(packer, (const char *)attach + row->offset);
+	const struct row *sorted[ROWS];
+	size_t count = 0, map = pack_map_begin(packer);
+	for (const struct row *row = rows; row < rows + ROWS; row++)
+		if (row->part & parts)
+			sorted[count++] = row;
+	qsort(sorted, count, sizeof(*sorted), row_by_key);
+	for (size_t i = 0; i < count; i++) {
+		pack_string(packer, sorted[i]->key);
+		sorted[i]->pack(packer, (const char *)attach + sorted[i]->offset);
 	}
 	pack_map_end(packer, map);
 }
