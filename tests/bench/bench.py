@@ -36,6 +36,7 @@ import kernels
 import limit
 import loop
 import memory
+import own_code
 import peers
 import rates
 import rewritten
@@ -53,7 +54,8 @@ SECTIONS = {"kernels": kernels, "formats": formats, "daemon": rates, "loop": loo
             "cache": cache, "cache-disk": SimpleNamespace(rows=cache.disk_rows),
             "cache-epochs": SimpleNamespace(rows=cache.epoch_rows),
             "cache-streams": SimpleNamespace(rows=cache.stream_rows), "rewritten": rewritten,
-            "memory": memory, "sweep": sweep, "crowd": crowd, "peers": peers, "bombs": bombs}
+            "memory": memory, "own-code": own_code, "sweep": sweep, "crowd": crowd,
+            "peers": peers, "bombs": bombs}
 
 
 def parse():

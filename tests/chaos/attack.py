@@ -49,7 +49,7 @@ BAR = 0.9  # of the half
 # itself meanwhile. They begin stage by stage: the later ones take all that their user may have, its
 # openings last, and would keep the others from what they are at. Rings are first, as those of the
 # others leave no room for them.
-STAGES = (("rings",), ("poison", "statistics"), ("stand_still", "work", "greed"),
+STAGES = (("rings",), ("poison", "statistics"), ("stand_still", "work", "code", "greed"),
           ("read", "oddities", "in_flight", "arrays", "words"),
           ("openings",), ("dead_mount", "connections"))
 assert sorted(sum(STAGES, ())) == sorted(NAMES)
@@ -68,6 +68,7 @@ REACHED = {
     "arrays": lambda tally, seen: tally["attached"] + tally["dataset"],
     "stand_still": lambda tally, seen: tally["attached"],
     "work": lambda tally, seen: tally["pipeline"] and tally["attached"],
+    "code": lambda tally, seen: tally["field"] >= 10,
     "greed": lambda tally, seen: tally["batch"],
     "words": lambda tally, seen: tally["permission"] and seen["log_dropped_total"],
 }

@@ -256,6 +256,33 @@ class Attacker:
                     if message and message.name == "batch":
                         peer.release(message)
 
+    # producers: records where none may lie, of no group, of bytes that change while they are read
+
+    def code(self, stack):
+        secret, reader = random.randbytes(16), self.peer(stack)
+        reader.request("attach", dataset={"path": "code:mine", "kind": "code", "code": "mine",
+                                          "samples": "5000"},
+                       secret=secret, transforms=[SMALL], batch_size=8, epochs=0, accept_fd=True)
+        for number in range(20):
+            maker = stack.enter_context(contextlib.closing(self.peer(stack)))
+            answer = maker.request("produce", code="mine", secret=secret, name="\x9b2J\x00")
+            if answer.name != "producer":
+                continue
+            fd = maker.fds.pop(0)
+            tray = mmap.mmap(fd, answer.fields["bytes"])
+            os.close(fd)
+            work = maker.expect("work").fields
+            at, size = work["offset"], work["bytes"]
+            maker.send("made", group=work["group"], samples=[[0, at, 4096]])
+            for _ in range(200):  # while a worker copies it
+                tray[at:at + 4096] = random.randbytes(4096)
+            wrong = ([[0, at, 9]] * 2, [[0, at + size - 8, 9]], [[9999, at, 9]],
+                     [[0, 2 ** 64 - 8, 16]], "text")[number % 5]
+            maker.send("made", group=work["group"] + number % 2, samples=wrong)
+            with contextlib.suppress(*FAULTS):
+                while maker.receive(1):
+                    pass
+
     def greed(self, stack):
         """Not an attack: a trainer as the other user has, that takes all it gets."""
         peer = self.peer(stack)
@@ -279,7 +306,7 @@ class Attacker:
 
 
 NAMES = ("read", "oddities", "poison", "statistics", "rings", "connections", "in_flight",
-         "openings", "dead_mount", "arrays", "stand_still", "work", "greed", "words")
+         "openings", "dead_mount", "arrays", "stand_still", "work", "code", "greed", "words")
 
 
 def prepare(folder):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Producers, from outside: processes of the user's that make the samples of a dataset of kind code.
-Each here is a raw peer, which can do what no good one would."""
+Each here is a raw peer, which can do what no good one would. FAULTS 91."""
 
 import contextlib
 import json

@@ -8,7 +8,7 @@ import re
 import pytest
 
 SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", "."))
-FAULTS = 90
+FAULTS = 92
 ROW = re.compile(r"^\| (\d+) \| .* \| ([^|]*) \|$", re.MULTILINE)
 NAMED = re.compile(r"FAULTS\s+((?:A\.2 and )?\d+(?:(?:,\s*| and | to )\d+)*)")
 
