@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""stoker.Source with the real daemon: the user's own code, in processes of the user's. FAULTS 91."""
+"""stoker.Source with the real daemon: the user's own code, in processes of the user's (FAULTS 91)."""
 import contextlib
 import importlib
 import os
@@ -371,6 +371,19 @@ def test_code_of_the_main_script(real, folder, tmp_path):
                               text=True, env={**os.environ, "PYTHONHASHSEED": str(number + 1)})
         found.add(done.stdout.strip())
     assert len(found) == 1 and found.pop().endswith(" 21")
+
+
+def test_a_plan_says_what_runs_where(load, folder):
+    """In the order in which a sample passes them."""
+    code = own_code.Files(folder)
+    code.rng = np.random.default_rng(1)
+    assert load(stoker.Source(code), num_workers=2).plan().splitlines() == [
+        "Files runs in 2 processes of yours; for each sample random, numpy.random and torch are "
+        "seeded, and what it holds (rng)", "the daemon decodes and keeps pictures",
+        "the daemon makes RandomCrop", "the daemon makes RandomHorizontalFlip"]
+    lines = load(arrays_of(own_code.Floats()), transforms=[], num_workers=0).plan().splitlines()
+    assert lines[0].startswith("Floats runs in a thread of this process; ") and len(lines) == 2
+    assert load(folder).plan().splitlines()[0] == f"the daemon reads {folder}"
 
 
 # Objects that change

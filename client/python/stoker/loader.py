@@ -18,6 +18,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List,
 import numpy as np
 
 from . import _show, state
+from ._plan import plan
 from ._reader import Reader, _left
 from ._wire import Received
 from .batch import Batch, Lease
@@ -250,6 +251,10 @@ class Loader(Reader):
         """The next ``for`` begins this epoch."""
         self._check()
         self._say(Place(_epoch(epoch), 0))
+
+    def plan(self) -> str:
+        """In words, a line each: what the daemon does, and what runs in how many processes."""
+        return plan(self._request, self._producers, self._map_producers)
 
     def state_dict(self) -> Dict[str, Any]:
         """Where to resume, as a dict of less than 1 kB that JSON can hold.

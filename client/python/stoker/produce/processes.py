@@ -73,6 +73,16 @@ class Producers:
         self._run()
         return described
 
+    def words(self) -> str:
+        """Where the code runs, and which of its random numbers are seeded."""
+        count = self._count if self._process is not None else 0
+        where = "a thread of this process" if not count else \
+            "a process of yours" if count == 1 else f"{count} processes of yours"
+        held = Seeds(self._source.code).names
+        also = f", and what it holds ({', '.join(held)})" if held else ""
+        return f"{self._source.name} runs in {where}; for each sample random, numpy.random and " \
+               f"torch are seeded{also}"
+
     def state(self) -> Dict[str, str]:
         """What a token has of an object that has changed since the loader was made."""
         return {} if self._code == self._first else {"code": self._code}
