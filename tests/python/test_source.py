@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""stoker.Source with the real daemon: the user's own code, in processes of the user's (FAULTS 91)."""
+"""stoker.Source with the real daemon: the user's own code, in processes of its own (FAULTS 91)."""
 import contextlib
 import importlib
 import os

@@ -59,6 +59,7 @@ class Reader:
         self._request = request
         self._at = Place(0, 0)
         self._attached = False
+        self._most_held = 0  # of the batches of the ring, as far as is known
         self._stream: Optional[str] = None  # fingerprint of what is read; None: not known yet
         self._away: Optional[Error] = None  # why the daemon was lost, while it is
         self._patience = Patience(reconnect or 0)

@@ -74,7 +74,9 @@ class _Template:
         assert self._control is not None
         job, fd = shipping.receive(self._control)
         self._end()
-        self._thing = self._call = self._seeds = None  # two of it may be too large
+        self._thing: Any = None  # two of it may be too large
+        self._call: Any = None
+        self._seeds: Any = None
         gc.unfreeze()
         gc.collect()
         sys.path[:] = job["path"]
@@ -126,12 +128,13 @@ class _Template:
 
     def _kill_orphans(self) -> None:
         """What the user's code began in producers that are gone, and their children in turn."""
-        orphans = True
-        while orphans:
+        while True:
             orphans = _children() - self._own - set(self._pids)
             for pid in orphans:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
+            if not orphans:
+                return
 
     def _start(self) -> None:
         now = time.monotonic()
@@ -288,10 +291,10 @@ def _arguments(given: List[str]) -> argparse.Namespace:
     parser.add_argument("-n", "--num-workers", type=int, default=len(os.sched_getaffinity(0)),
                         metavar="N", help="processes; default: as many as processors")
     parser.add_argument("--socket", help="of the daemon; default: as stoker.connect() finds it")
-    for name, more in (("samples", {"type": int}), ("gives", {"default": "bytes"}),
-                       ("version", {})):
-        parser.add_argument(f"--{name}", help="as of stoker.Source, if a dataset is given",
-                            **more)  # type: ignore[arg-type]
+    as_of = "as of stoker.Source, if a dataset is given"
+    parser.add_argument("--samples", type=int, help=as_of)
+    parser.add_argument("--gives", default="bytes", help=as_of)
+    parser.add_argument("--version", help=as_of)
     out = parser.parse_args(given)
     if out.num_workers < 1:
         parser.error("-n must be at least 1")

@@ -86,7 +86,7 @@ class Source:
         named = self.version if state == self._first else f"{self.version}\0{state}"
         return "version " + hashlib.blake2b(named.encode(), digest_size=16).hexdigest()
 
-    def _private(self, error: identity.CannotTell) -> str:
+    def _private(self, error: Exception) -> str:
         """Anew for each state of the object, as far as its pickle tells that."""
         if self.external:
             raise ValueError(f"{error}: so `stoker produce` would not be known to run the same "
