@@ -9,6 +9,7 @@ static const char *const names[] = {"plain", "avx2", "avx512"};
 #if defined(__x86_64__)
 
 #include <cpuid.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* Not every compiler's __builtin_cpu_supports() knows "f16c". */
@@ -18,7 +19,7 @@ static bool has_f16c(void)
 	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
-enum cpu cpu_machine(void)
+static enum cpu cpu_ask(void)
 {
 	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c())
 		return CPU_PLAIN;
@@ -28,6 +29,18 @@ enum cpu cpu_machine(void)
 	    !__builtin_cpu_supports("avx512vnni"))
 		return CPU_AVX2;
 	return CPU_AVX512;
+}
+
+/* Asked once: cpuid leaves a virtual machine, for ten microseconds. */
+enum cpu cpu_machine(void)
+{
+	static atomic_int known = -1;
+	int cpu = atomic_load_explicit(&known, memory_order_relaxed);
+	if (cpu < 0) {
+		cpu = (int)cpu_ask();
+		atomic_store_explicit(&known, cpu, memory_order_relaxed);
+	}
+	return (enum cpu)cpu;
 }
 
 #else
