@@ -2,6 +2,7 @@
 """Batches on a device: a runtime library made of host memory copies late and refuses what is wrong
 (fake_cudart.c). What arrives is compared with what is read plainly. No GPU is used."""
 import gc
+import importlib
 import os
 import signal
 
@@ -367,7 +368,7 @@ def test_torch(daemon, node, cuda, monkeypatch, how):
     cuda.read_only = how == "registered"
     with pytest.raises(stoker.DeviceError, match="torch finds no CUDA device"):
         stoker.torch.Loader("/data/20", 4, node=node, device="cuda")
-    monkeypatch.setattr(stoker.torch, "_Cuda", Tensors)
+    monkeypatch.setattr(importlib.import_module("stoker.torch.loader"), "Cuda", Tensors)
     assert stoker.torch.Loader("/data/20", 4, node=node, device="cpu").copies is None
     with stoker.torch.Loader("/data/20", 4, node=node, device="cuda:0") as loader:
         device = loader.loader._copier._device
