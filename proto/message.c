@@ -120,6 +120,14 @@ static const void *field_of(const struct message *message, const struct field *f
 	return (const char *)&message->hello + field->offset;
 }
 
+uint64_t message_seq(const struct message *message)
+{
+	const struct layout *layout = layout_of(message->kind);
+	if (layout->n_fields == 0 || strcmp(layout->fields[0].key, "seq") != 0)
+		return 0;
+	return *(const message_uint *)field_of(message, &layout->fields[0]);
+}
+
 static void field_reset(void *body, const struct field *field)
 {
 	void *at = (char *)body + field->offset;

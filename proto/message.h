@@ -82,6 +82,9 @@ enum message_socket message_socket(enum message_kind kind);
 const char *error_name(unsigned code); /* "frame"; "unknown" if there is none */
 const char *counter_name(enum counter counter);
 
+/* The number by which a request and its answer know each other; 0: it has none. */
+uint64_t message_seq(const struct message *message);
+
 /* A message of this kind with every field at its default, ready to be filled in. */
 struct message message_init(enum message_kind kind);
 

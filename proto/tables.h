@@ -85,7 +85,9 @@
 	F(uint, seq, REQUIRED, 0, 0, U32, "that of the request; 0 if there is none")               \
 	F(uint, code, REQUIRED, 0, 1, U32, "number in the error table")                            \
 	F(text, name, REQUIRED, 0, 1, NAME_MAX_, "name in the error table")                        \
-	F(text, text, REQUIRED, 0, 0, TEXT_MAX_, "what happened, to what, what to do")
+	F(text, text, REQUIRED, 0, 0, TEXT_MAX_, "what happened, to what, what to do")             \
+	F(any, description, OPTIONAL, 0, 0, 0,                                                     \
+	  "of token: as in ATTACHED, of what the ATTACH asked for")
 
 #define OK_FIELDS(F) F(uint, seq, REQUIRED, 0, 0, U32, "that of the request")
 

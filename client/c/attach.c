@@ -265,6 +265,23 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 	message->like = options->like;
 }
 
+/* Puts the place and the resizes of a token into the ATTACH, and what it expects. */
+static int attach_token(struct attach *attach, const char *json, struct fault *fault)
+{
+	int r = token_read(&attach->token, json, fault);
+	if (r)
+		return r;
+	struct text whose = token_resize(&attach->token);
+	if (whose.size == 0 && !attach->resize)
+		attach->note = "the token is of a client that knew the resizes of Pillow 12 alone: "
+			       "the stream goes on with these";
+	text_copy(attach->words, sizeof(attach->words), whose.size ? whose : text_of(PILLOW_12));
+	if (attach->resize && strcmp(attach->resize, attach->words) != 0)
+		return token_refuse(fault, text_of("resize"), attach->words, attach->resize);
+	attach->resize = attach->words;
+	return token_ask(&attach->token, &attach->message.attach, fault);
+}
+
 int attach_build(struct attach *out, const struct stoker_options *wish, struct sent_fds *fds,
 		 struct fault *fault)
 {
@@ -286,7 +303,8 @@ int attach_build(struct attach *out, const struct stoker_options *wish, struct s
 		r = attach_fields(out, options.fields, fault);
 	if (r == 0)
 		r = attach_sampler(out, options.sampler, fds, fault);
-	return r ? r : attach_transforms(out, &options, fault);
+	r = r ? r : attach_transforms(out, &options, fault);
+	return r == 0 && options.token ? attach_token(out, options.token, fault) : r;
 }
 
 int attach_resize(const char *asked, bool known, const char **word_out, const char **note_out,
@@ -315,6 +333,8 @@ int attach_settle_resize(struct attach *attach, bool known, const char **note_ou
 		return 0;
 	}
 	int r = attach_resize(attach->resize, known, &attach->resize, note_out, fault);
+	if (r == 0 && attach->note)
+		*note_out = attach->note;
 	/* Absence is what pillow-12 means, to any daemon. */
 	if (r == 0 && strcmp(attach->resize, PILLOW_12) != 0)
 		attach->message.attach.resize = text_of(attach->resize);
@@ -327,6 +347,7 @@ void attach_free(struct attach *attach)
 	transforms_deinit(&attach->sampler);
 	packer_free(attach->dataset);
 	packer_free(attach->fields);
+	token_deinit(&attach->token);
 	attach->dataset = attach->fields = NULL;
 }
 

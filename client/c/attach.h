@@ -11,6 +11,7 @@
 #include "client/c/ring.h"
 #include "client/c/sent_fds.h"
 #include "client/c/stoker.h"
+#include "client/c/token.h"
 #include "client/c/transforms.h"
 #include "proto/message.h"
 
@@ -23,6 +24,9 @@ struct attach {
 	struct packer *dataset, *fields; /* owned */
 	int32_t reconnect_ms;		 /* 0: not at all */
 	const char *resize;		 /* as asked for; NULL: it is not */
+	struct token token;		 /* to go on with; TOKEN_NULL: none */
+	const char *note;		 /* of the token, for people; NULL: nothing */
+	char words[17];			 /* of `resize`, if the token has them */
 };
 
 /* Build it; `options` must outlive it. `fds` gets the descriptors that go with it; NULL: none do.

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "client/c/clock.h"
-#include "client/c/seq.h"
 #include "client/c/words.h"
 
 #define OUT_MAX (1u << 20) /* bytes to be sent: a daemon that leaves so many unread hangs */
@@ -412,9 +411,9 @@ static int connection_wait_answer(struct connection *connection, const struct me
 			return r;
 		/* Before it closes a connection, the daemon sends an ERROR with seq 0. */
 		if (out->kind == MESSAGE_ERROR &&
-		    (out->error.seq == seq_of(request) || out->error.seq == 0))
+		    (out->error.seq == message_seq(request) || out->error.seq == 0))
 			return words_of_error(fault, &out->error);
-		if (seq_of(out) == seq_of(request))
+		if (out->kind != MESSAGE_PROGRESS && message_seq(out) == message_seq(request))
 			return 0;
 		r = connection_pass(connection, out, keep, fault);
 		if (r)

@@ -149,3 +149,18 @@ int handle_ask_attach(struct stoker *stoker, struct message *request, struct mes
 		 : handle_take_ring(stoker, reply_out->attached.transport,
 				    reply_out->attached.bytes, reply_out->attached.ring);
 }
+
+int handle_ask_token(struct stoker *stoker, struct attach *attach, struct message *reply_out)
+{
+	struct message_attach *message = &attach->message.attach;
+	int r = handle_ask_attach(stoker, &attach->message, reply_out);
+	if (r != -ESTALE || !attach->token.map || !message->expect_description.size ||
+	    value_kind(reply_out->error.description.value) != VALUE_MAP)
+		return r;
+	r = token_compare(&attach->token, reply_out->error.description.value, message,
+			  &stoker->fault);
+	if (r)
+		return r;
+	message->expect_description.size = 0;
+	return handle_ask_attach(stoker, &attach->message, reply_out);
+}

@@ -21,6 +21,7 @@
 #include "client/c/resume.h"
 #include "client/c/sent_fds.h"
 #include "client/c/share.h"
+#include "client/c/token.h"
 #include "client/c/user_keys.h"
 #include "client/c/watch.h"
 
@@ -36,6 +37,8 @@ struct stoker {
 	struct sent_fds fds;	     /* descriptors that go with its ATTACH */
 	struct user_keys *user_keys; /* credentials that were given to it; NULL: none */
 	struct attach_info info;
+	struct token token;	/* of the stream, without its place ... */
+	char *token_json;	/* ... and as stoker_token() gave it; owned */
 	struct classes classes; /* of the dataset; empty until asked for */
 	struct batch *held;	/* all that the caller holds, also from earlier attachments */
 	uint64_t attachment;	/* number of the current one */
@@ -75,6 +78,10 @@ int handle_open(struct stoker *stoker);
 
 /* Send ATTACH, wait for ATTACHED, and map its ring. */
 int handle_ask_attach(struct stoker *stoker, struct message *request, struct message *reply_out);
+
+/* The same as its token says, if it has one. A daemon that knows more fields than that has other
+ * digests: then it is asked again without. -ESTALE names the field that differs. */
+int handle_ask_token(struct stoker *stoker, struct attach *attach, struct message *reply_out);
 
 /* Take over the ring that ATTACHED or RING announces. An earlier one, which must be of the same
  * stream, stays mapped for the batches that are held. */

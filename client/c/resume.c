@@ -74,6 +74,7 @@ int resume_attach(const struct resume *resume, struct decoder_memory *memory, st
 	attach->expect_dataset = (struct text){resume->dataset, 32};
 	attach->expect_pipeline = (struct text){resume->pipeline, 32};
 	attach->expect_sampling = (struct text){resume->sampling, strlen(resume->sampling)};
+	attach->expect_description = (struct text){0}; /* a daemon that knows more has others */
 	return 0;
 }
 

@@ -59,6 +59,8 @@ void stoker_free(struct stoker *stoker)
 	sent_fds_close(&stoker->fds);
 	user_keys_free(stoker->user_keys);
 	classes_deinit(&stoker->classes);
+	token_deinit(&stoker->token);
+	free(stoker->token_json);
 	watch_deinit(&stoker->watch);
 	free(stoker->socket);
 	if (stoker->pid == getpid()) /* in a child it may be locked */
@@ -104,15 +106,22 @@ int stoker_credentials(struct stoker *stoker, const char *url, const char *key, 
 static int stoker_do_attach(struct stoker *stoker, struct attach *attach)
 {
 	struct message reply;
+	struct token token;
 	const char *note;
 	int r = attach_settle_resize(attach, stoker->connection.resizes, &note, &stoker->fault);
 	if (r)
 		return r;
-	r = handle_ask_attach(stoker, &attach->message, &reply);
+	r = handle_ask_token(stoker, attach, &reply);
 	if (r)
 		return r;
-	r = resume_keep(&stoker->resume, &attach->message, &reply.attached, attach->reconnect_ms,
-			&stoker->fault);
+	r = token_make(&token, &attach->token, &attach->message.attach, &reply.attached,
+		       attach->resize, &stoker->fault);
+	if (r == 0) {
+		token_deinit(&stoker->token);
+		stoker->token = token;
+		r = resume_keep(&stoker->resume, &attach->message, &reply.attached,
+				attach->reconnect_ms, &stoker->fault);
+	}
 	if (r) {
 		connection_close(&stoker->connection);
 		handle_forget_ring(stoker);
@@ -182,6 +191,17 @@ static int stoker_enter_attached(struct stoker *stoker)
 const struct stoker_info *stoker_info(const struct stoker *stoker)
 {
 	return stoker && stoker->ring ? &stoker->info.info : NULL;
+}
+
+const char *stoker_token(struct stoker *stoker)
+{
+	if (stoker_enter_attached(stoker))
+		return NULL;
+	free(stoker->token_json);
+	stoker->token_json =
+		token_json(&stoker->token, stoker->resume.epoch, stoker->resume.position);
+	int r = stoker->token_json ? 0 : fault_say(&stoker->fault, -ENOMEM, "out of memory");
+	return handle_leave(stoker, r) ? NULL : stoker->token_json;
 }
 
 int stoker_classes(struct stoker *stoker, const char *const **names_out)

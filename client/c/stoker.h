@@ -212,12 +212,17 @@ struct stoker_options {
 	 * how many samples there are, as a text, and the 16 bytes that its producers show. */
 	const char *dataset_code, *dataset_samples, *dataset_arrays;
 	const void *secret;
+
+	/* What stoker_token() gave, in C or any other language: begin there. It must be of the same
+	 * dataset, transforms and all else that decides about bytes; -ESTALE and stoker_error()
+	 * name what differs. It goes before epoch, position and expect_*. NULL: none. */
+	const char *token;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                             \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                          \
 	}
 
 /*
@@ -339,6 +344,13 @@ STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options 
 /* Facts of the stream that the handle is attached to; NULL if it is not attached. Valid until it is
  * attached again or freed. */
 STOKER_API const struct stoker_info *stoker_info(const struct stoker *stoker);
+
+/*
+ * Where to resume, and of which stream: JSON that the clients of all languages take, for `token` of
+ * the options. Behind the last batch that stoker_next() gave. Valid until it is called again, or
+ * the handle is freed. NULL: not attached, or no memory.
+ */
+STOKER_API const char *stoker_token(struct stoker *stoker);
 
 /*
  * The names of the classes of the dataset, by label: returns their number, and a list that ends in

@@ -153,88 +153,23 @@ inline const char *text(const std::string &text)
  * Where to resume, and of which stream: behind the last batch that was taken. As JSON the clients
  * of all languages understand it. Batch size and world may differ when it is used.
  */
-struct token {
-	std::string dataset, pipeline, sampling;
-	std::string resize; /* empty, of an older client: pillow-12 */
-	std::uint64_t order_seed = 0, augment_seed = 0;
-	bool shuffle = true, exif_orientation = false;
-	std::optional<std::pair<std::uint64_t, std::optional<std::uint64_t>>> subset;
-	std::uint64_t epoch = 0, position = 0;
-
-	std::string json() const
-	{
-		auto truth = [](bool value) { return value ? "true" : "false"; };
-		std::string part = "null";
-		if (subset)
-			part = "[" + std::to_string(subset->first) + ", " +
-			       (subset->second ? std::to_string(*subset->second) : "null") + "]";
-		return "{\"version\": 1, \"dataset\": \"" + dataset + "\", \"pipeline\": \"" +
-		       pipeline + "\", \"order_seed\": " + std::to_string(order_seed) +
-		       ", \"augment_seed\": " + std::to_string(augment_seed) +
-		       ", \"shuffle\": " + truth(shuffle) + ", \"subset\": " + part +
-		       ", \"exif_orientation\": " + truth(exif_orientation) + ", \"sampling\": \"" +
-		       sampling + "\", \"resize\": \"" + resize +
-		       "\", \"epoch\": " + std::to_string(epoch) +
-		       ", \"position\": " + std::to_string(position) + "}";
-	}
-
-	/* Of what json() of any client gave. Throws std::invalid_argument. */
-	static token parse(std::string_view json)
+class token
+{
+      public:
+	/* Of what json() of any client gave; the reader that begins there says what is wrong. */
+	static token parse(std::string json)
 	{
 		token out;
-		if (member(json, "version") != "1")
-			throw std::invalid_argument("the token is not of version 1");
-		out.dataset = member(json, "dataset");
-		out.pipeline = member(json, "pipeline");
-		out.sampling = member(json, "sampling");
-		if (json.find("\"resize\"") != json.npos)
-			out.resize = member(json, "resize");
-		out.order_seed = number(member(json, "order_seed"));
-		out.augment_seed = number(member(json, "augment_seed"));
-		out.shuffle = member(json, "shuffle") == "true";
-		out.exif_orientation = member(json, "exif_orientation") == "true";
-		std::string part = member(json, "subset");
-		if (part != "null") {
-			const char *digits = "0123456789";
-			std::size_t first = part.find_first_of(digits), comma = part.find(',');
-			std::size_t digit = part.find_first_of(digits, comma);
-			out.subset.emplace(number(part.substr(std::min(first, part.size()))),
-					   std::nullopt);
-			if (comma != part.npos && digit != part.npos)
-				out.subset->second = number(part.substr(digit));
-		}
-		out.epoch = number(member(json, "epoch"));
-		out.position = number(member(json, "position"));
+		out.json_ = std::move(json);
 		return out;
+	}
+	const std::string &json() const noexcept
+	{
+		return json_;
 	}
 
       private:
-	static std::uint64_t number(const std::string &digits)
-	{
-		char *end;
-		errno = 0;
-		std::uint64_t out = std::strtoull(digits.c_str(), &end, 10);
-		if (end == digits.c_str() || errno || digits[0] == '-')
-			throw std::invalid_argument("the token has " + digits +
-						    " instead of a number");
-		return out;
-	}
-
-	/* A token is one flat map of numbers, truths, a list, and texts without escapes. */
-	static std::string member(std::string_view json, const std::string &key)
-	{
-		std::size_t at = json.find("\"" + key + "\"");
-		if (at != json.npos)
-			at = json.find_first_not_of(" \t\r\n:", at + key.size() + 2);
-		if (at == json.npos)
-			throw std::invalid_argument("the token has no " + key);
-		const char *ends = json[at] == '"' ? "\"" : json[at] == '[' ? "]" : ",} \t\r\n";
-		std::size_t from = at + (json[at] == '"');
-		std::size_t end = json.find_first_of(ends, from);
-		if (end == json.npos)
-			throw std::invalid_argument("the token is cut short");
-		return std::string(json.substr(from, end - from));
-	}
+	std::string json_;
 };
 
 /* -- options ------------------------------------------------------------------------------ */
@@ -356,13 +291,8 @@ class c_options
 		options_.expect_dataset = text(from.expect_dataset);
 		options_.expect_pipeline = text(from.expect_pipeline);
 		options_.expect_sampling = text(from.expect_sampling);
-		if (!from.resume)
-			return;
-		options_.epoch = uint32_t(from.resume->epoch);
-		options_.position = from.resume->position;
-		options_.expect_dataset = text(from.resume->dataset);
-		options_.expect_pipeline = text(from.resume->pipeline);
-		options_.expect_sampling = text(from.resume->sampling);
+		if (from.resume)
+			options_.token = from.resume->json().c_str();
 	}
 
 	void set_fields(const options &from)
@@ -664,16 +594,11 @@ class reader
 	{
 		if (!handle_)
 			throw std::bad_alloc();
-		check_token();
 		const char *socket = detail::text(options_.socket);
 		detail::check(handle_.get(), stoker_connect(handle_.get(), socket));
 		for (const stk::credentials &own : options_.credentials)
 			credentials(own);
 		attach();
-		if (options_.resume && options_.resume->sampling != info().sampling)
-			refuse("sampling");
-		epoch_ = options_.resume ? options_.resume->epoch : options_.epoch;
-		position_ = options_.resume ? options_.resume->position : options_.position;
 	}
 
 	/* The next batch; none at the end of the last epoch. */
@@ -685,8 +610,6 @@ class reader
 		if (result == 0)
 			return std::nullopt;
 		detail::check(handle_.get(), result);
-		epoch_ = taken->next_epoch;
-		position_ = taken->next_position;
 		return batch(handle_, fields_, taken);
 	}
 
@@ -695,21 +618,15 @@ class reader
 	void seek(std::uint64_t epoch, std::uint64_t position)
 	{
 		detail::check(handle_.get(), stoker_seek(handle_.get(), epoch, position));
-		epoch_ = epoch;
-		position_ = position;
 	}
 
 	/* Behind the last batch that was taken. */
 	stk::token token() const
 	{
-		stk::token out = identity();
-		out.dataset = info().dataset;
-		out.pipeline = info().pipeline;
-		out.sampling = info().sampling;
-		out.resize = info().resize;
-		out.epoch = epoch_;
-		out.position = position_;
-		return out;
+		const char *json = stoker_token(handle_.get());
+		if (!json)
+			detail::check(handle_.get(), -ENOTCONN);
+		return stk::token::parse(json);
 	}
 
 	/* Others for the same URL, some minutes before these expire. */
@@ -754,13 +671,16 @@ class reader
 	/* What people should know of the dataset; mostly nothing. */
 	std::string note() const
 	{
-		std::string out = info().note;
-		if (old_token_)
-			out = "the token is of a client that knew the resizes of Pillow 12 alone: "
-			      "the "
-			      "stream goes on with these" +
-			      (out.empty() ? "" : "; " + out);
-		return out;
+		return info().note;
+	}
+	/* The fingerprint of the dataset, the hash of transforms, dtype and layout, and that of
+	 * order, sampler, echo and views, which is empty if there are none. */
+	struct hashes {
+		std::string dataset, pipeline, sampling;
+	};
+	struct hashes hashes() const
+	{
+		return {info().dataset, info().pipeline, info().sampling};
 	}
 	const std::vector<field> &fields() const noexcept
 	{
@@ -834,8 +754,6 @@ class reader
 	detail::handle handle_;
 	stk::options options_;
 	std::shared_ptr<const std::vector<field>> fields_;
-	std::uint64_t epoch_ = 0, position_ = 0;
-	bool old_token_ = false; /* without a word for resizes */
 
 	const struct stoker_info &info() const
 	{
@@ -858,54 +776,6 @@ class reader
 					   from.bytes});
 		}
 		fields_ = std::move(fields);
-	}
-
-	/* A token of these options, without what only the daemon knows. */
-	stk::token identity() const
-	{
-		stk::token out;
-		out.order_seed = options_.order_seed;
-		out.augment_seed = options_.augment_seed;
-		out.shuffle = options_.shuffle;
-		out.exif_orientation = options_.exif_orientation;
-		if (options_.subset_start || options_.subset_stop)
-			out.subset.emplace(options_.subset_start, options_.subset_stop);
-		return out;
-	}
-
-	void check_token()
-	{
-		if (!options_.resume)
-			return;
-		const stk::token &theirs = *options_.resume, ours = identity();
-		if (theirs.order_seed != ours.order_seed)
-			refuse("order_seed");
-		if (theirs.augment_seed != ours.augment_seed)
-			refuse("augment_seed");
-		if (theirs.shuffle != ours.shuffle)
-			refuse("shuffle");
-		if (theirs.exif_orientation != ours.exif_orientation)
-			refuse("exif_orientation");
-		if (theirs.subset != ours.subset)
-			refuse("subset");
-		if (theirs.epoch > UINT32_MAX)
-			refuse("epoch");
-		take_resize(theirs.resize);
-	}
-
-	/* Whose bytes resizes make: as the token says, if the options do not say it. */
-	void take_resize(const std::string &theirs)
-	{
-		old_token_ = theirs.empty() && options_.resize.empty();
-		const std::string whose = theirs.empty() ? "pillow-12" : theirs;
-		if (!options_.resize.empty() && options_.resize != whose)
-			refuse("resize");
-		options_.resize = whose;
-	}
-
-	[[noreturn]] static void refuse(const std::string &what)
-	{
-		throw error(ESTALE, "token", what + " of the token is not that of the options");
 	}
 };
 

@@ -15,6 +15,8 @@ type Error struct {
 	Code uint32
 	Name string // in the protocol's table
 	Text string // what happened, to what, what to do
+
+	description map[string]any // of ErrToken: of what was asked for
 }
 
 func (e *Error) Error() string {
@@ -75,7 +77,8 @@ func plain(text string) string {
 }
 
 func errorOf(m *message) *Error {
-	return &Error{uint32(m.uint("code")), m.text("name"), m.text("text")}
+	description, _ := m.fields["description"].(map[string]any)
+	return &Error{uint32(m.uint("code")), m.text("name"), m.text("text"), description}
 }
 
 func sampleErrorOf(m *message) *SampleError {

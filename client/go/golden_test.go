@@ -230,21 +230,27 @@ func TestRingChecks(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	stop := uint64(9)
-	options := Options{OrderSeed: 3, SubsetStop: &stop}
-	token := options.identity()
-	text, err := json.Marshal(token)
-	if err != nil || !strings.Contains(string(text), `"subset":[0,9]`) {
-		t.Fatalf("%s %v", text, err)
-	}
-	var back Token
-	if err := json.Unmarshal(text, &back); err != nil {
+	options := Options{OrderSeed: 1<<53 + 1, SubsetStop: &stop}
+	var token Token
+	text := `{"version": 1, "dataset": "d", "pipeline": "p", "sampling": "", "order_seed": ` +
+		`"9007199254740993", "subset": [0, 9], "epoch": 2, "position": 5, "resize": "pillow-13"}`
+	if err := json.Unmarshal([]byte(text), &token); err != nil {
 		t.Fatal(err)
 	}
-	if err := back.check(options.identity()); err != nil {
+	if token.Epoch != 2 || token.Position != 5 || token.Fingerprints["pipeline"] != "p" {
+		t.Errorf("%+v", token)
+	}
+	if err := token.check(options.fields()); err != nil {
 		t.Error(err)
 	}
-	options.OrderSeed = 4
-	if err := back.check(options.identity()); fmt.Sprint(err) == "<nil>" {
-		t.Error("a token of another order was accepted")
+	options.OrderSeed++
+	err := token.check(options.fields())
+	if !strings.Contains(fmt.Sprint(err), "order_seed: the token is for 9007199254740993, these "+
+		"options have 9007199254740994") {
+		t.Error(err)
+	}
+	if !same(map[string]any{"a": []any{1.0, nil}}, map[string]any{"a": []any{uint64(1), nil}}) ||
+		same(1.5, uint64(1)) || same(uint64(1<<60), uint64(1<<60+1)) || same(true, uint64(1)) {
+		t.Error("values that JSON wrote are compared wrongly")
 	}
 }

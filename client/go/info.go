@@ -5,6 +5,7 @@ package stoker
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -28,12 +29,18 @@ func (r *Reader) Moves() int { return r.moves }
 // Place where the next batch begins: everything before it was given to the program.
 func (r *Reader) Place() Place { return r.at }
 
+// Hashes are the fingerprint of the dataset, the hash of transforms, dtype and layout, and that of
+// order, sampler, echo and views, which is empty if there are none.
+func (r *Reader) Hashes() (dataset, pipeline, sampling string) {
+	return r.dataset, r.pipeline, r.sampling
+}
+
 // Token says where to resume: behind the last batch that was given.
 func (r *Reader) Token() Token {
-	token := r.options.identity()
-	token.Dataset, token.Pipeline, token.Sampling = r.dataset, r.pipeline, r.sampling
-	token.Resize = r.resize
+	token := r.token
 	token.Epoch, token.Position = r.at.Epoch, r.at.Position
+	token.Description = maps.Clone(token.Description)
+	token.Fingerprints = maps.Clone(token.Fingerprints)
 	return token
 }
 

@@ -127,15 +127,13 @@ func (o *Options) attach(transport string) (map[string]any, error) {
 		return nil, fmt.Errorf("%w: Rank is %d, and World is %d", ErrOption, o.Rank, max(1, o.World))
 	}
 	if o.Token != nil {
-		if err := o.Token.check(o.identity()); err != nil {
+		if err := o.Token.check(out); err != nil {
 			return nil, err
 		}
 		if o.Token.Epoch > math.MaxUint32 {
 			return nil, fmt.Errorf("%w: the token's epoch is %d", ErrOption, o.Token.Epoch)
 		}
 		out["epoch"], out["position"] = o.Token.Epoch, o.Token.Position
-		out["expect_dataset"], out["expect_pipeline"] = o.Token.Dataset, o.Token.Pipeline
-		out["expect_sampling"] = o.Token.Sampling
 	}
 	return out, nil
 }

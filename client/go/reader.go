@@ -47,6 +47,7 @@ type Reader struct {
 
 	share                       share // which batches are to come
 	samples, batches            uint64
+	token                       Token // of the stream
 	dataset, pipeline, sampling string
 	resize                      string
 	reconnects, moves           int
@@ -63,6 +64,9 @@ func (c *Client) Attach(ctx context.Context, options *Options) (*Reader, error) 
 		credentials: slices.Clone(c.Credentials)}
 	if options.Inflight != nil {
 		r.inflight = uint64(*options.Inflight)
+	}
+	if options.Token != nil {
+		r.token = *options.Token
 	}
 	if r.conn, err = r.dial(ctx); err != nil {
 		return nil, err
@@ -89,9 +93,6 @@ func (r *Reader) begin(attached *message) error {
 	r.share = share{r.samples, uint64(r.options.BatchSize), uint64(r.options.Rank),
 		max(1, number(r.request["world"])), r.options.LastBatch}
 	r.at = Place{number(r.request["epoch"]), number(r.request["position"])}
-	if token := r.options.Token; token != nil && token.Sampling != r.sampling {
-		return wrongToken("sampling", token.Sampling, r.sampling)
-	}
 	if r.request["start"] == "live" {
 		ours := uint64(r.options.Rank) * uint64(r.options.BatchSize)
 		position := attached.uint("position")
@@ -116,16 +117,23 @@ func number(value any) uint64 {
 
 func (r *Reader) attach(ctx context.Context, request map[string]any) (*message, error) {
 	var fds []int
+	request = maps.Clone(request)
+	if r.token.Version != 0 {
+		maps.Copy(request, r.token.expected())
+	}
 	if r.conn.takesFds {
 		if r.given == nil {
 			r.given = newGiven(r.request)
 		}
-		request = maps.Clone(request)
 		maps.Copy(request, r.given.fields)
 		fds = r.given.fds
 	}
-	attached, err := r.conn.request(ctx, quietTime, "attach", "attached", request, fds)
+	attached, err := r.ask(ctx, request, fds)
 	if err != nil {
+		return nil, err
+	}
+	if r.token, err = r.token.follow(attached, r.request, r.resize); err != nil {
+		attached.ring.drop()
 		return nil, err
 	}
 	if r.ring != nil && !attached.ring.like(r.ring) {
@@ -135,6 +143,20 @@ func (r *Reader) attach(ctx context.Context, request map[string]any) (*message, 
 	r.follow(attached.ring)
 	r.held, r.blocking = new(atomic.Int64), 0
 	return attached, nil
+}
+
+// ask for the stream that the token is of. A daemon that knows more fields has other digests.
+func (r *Reader) ask(ctx context.Context, request map[string]any, fds []int) (*message, error) {
+	attached, err := r.conn.request(ctx, quietTime, "attach", "attached", request, fds)
+	var refused *Error
+	if r.token.Digest == "" || !errors.As(err, &refused) || refused.description == nil {
+		return attached, err
+	}
+	if err = r.token.compare(refused.description, r.request); err != nil {
+		return nil, err
+	}
+	delete(request, "expect_description")
+	return r.conn.request(ctx, quietTime, "attach", "attached", request, fds)
 }
 
 // follow: later batches are in this ring; held ones keep theirs mapped.
@@ -151,8 +173,6 @@ func (r *Reader) attachAt(ctx context.Context, place Place) error {
 	}
 	delete(request, "start")
 	request["epoch"], request["position"] = place.Epoch, place.Position
-	request["expect_dataset"], request["expect_pipeline"] = r.dataset, r.pipeline
-	request["expect_sampling"] = r.sampling
 	request["inflight"] = r.inflight
 	if r.end > 0 {
 		if place.Epoch >= r.end {
@@ -303,7 +323,7 @@ func (r *Reader) next(ctx context.Context) (*Batch, error) {
 		r.ended = true
 	case "goaway":
 		// It fills no more slots: held batches stay as they are without their leases.
-		return nil, r.lose(&Error{ErrStopping.Code, ErrStopping.Name, m.text("text")})
+		return nil, r.lose(&Error{Code: ErrStopping.Code, Name: ErrStopping.Name, Text: m.text("text")})
 	case "error":
 		return nil, errorOf(m)
 	default:

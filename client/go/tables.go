@@ -31,6 +31,7 @@ var messageTypes = []messageType{
 		{key: "code", kind: kindUint, required: true, min: 1, max: 4294967295},
 		{key: "name", kind: kindText, required: true, min: 1, max: 255},
 		{key: "text", kind: kindText, required: true, max: 4096},
+		{key: "description", kind: kindAny},
 	}},
 	{number: 4, name: "ok", fromDaemon: true, fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -258,6 +259,27 @@ var messageTypes = []messageType{
 		{key: "id", kind: kindUint, max: 18446744073709551615},
 		{key: "pinned", kind: kindBoolean, def: 1, max: 1},
 	}},
+}
+
+// The fields of ATTACH that decide about bytes: those of a token's description.
+var bytesFields = []string{
+	"transforms",
+	"dtype",
+	"layout",
+	"shuffle",
+	"order_seed",
+	"augment_seed",
+	"subset_start",
+	"subset_stop",
+	"exif_orientation",
+	"draft",
+	"sampler",
+	"echo",
+	"echo_window",
+	"views",
+	"order",
+	"window",
+	"resize",
 }
 
 // The errors of the protocol, for errors.Is. What the daemon says has its own text.

@@ -181,7 +181,7 @@ def java():
 
 # name -> (how to get its command, what it does not have)
 CLIENTS = {
-    "c": (functools.partial(of_meson, "conformance"), {"path", "paths", "token"}),
+    "c": (functools.partial(of_meson, "conformance"), {"path", "paths"}),
     "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths"}),
     "python": (python, {"credentials", "credit"}),
     "go": (go, set()),

@@ -201,8 +201,7 @@ class program
 		read();
 		if (!request_.again)
 			return;
-		stk::token token = reader_->token();
-		reader_->seek(token.epoch, token.position);
+		reader_->seek(next_epoch_, next_position_);
 		request_.take = taken_ = 0;
 		attached();
 		read();
@@ -216,14 +215,14 @@ class program
 	request request_;
 	std::optional<stk::reader> reader_;
 	std::deque<held> held_;
-	std::uint64_t taken_ = 0;
+	std::uint64_t taken_ = 0, next_epoch_ = 0, next_position_ = 0;
 
 	void attached()
 	{
-		stk::token token = reader_->token();
+		auto hashes = reader_->hashes();
 		std::cout << "attached samples=" << reader_->samples()
-			  << " batches=" << reader_->batches() << " dataset=" << token.dataset
-			  << " pipeline=" << token.pipeline << " sampling=" << token.sampling
+			  << " batches=" << reader_->batches() << " dataset=" << hashes.dataset
+			  << " pipeline=" << hashes.pipeline << " sampling=" << hashes.sampling
 			  << " fields=";
 		const char *comma = "";
 		for (const stk::field &field : reader_->fields()) {
@@ -232,7 +231,7 @@ class program
 				std::cout << (d ? "x" : "") << field.shape[d];
 			comma = ",";
 		}
-		std::cout << std::endl;
+		std::cout << " note=" << hex(reader_->note()) << std::endl;
 		if (!request_.classes)
 			return;
 		std::cout << "classes names=";
@@ -263,6 +262,8 @@ class program
 			  << " next_epoch=" << batch.next_epoch()
 			  << " next_position=" << batch.next_position() << " digest=" << digest
 			  << std::endl;
+		next_epoch_ = batch.next_epoch();
+		next_position_ = batch.next_position();
 		held_.push_back({std::move(batch), digest});
 		while (held_.size() > request_.keep + request_.hold)
 			let_go(request_.keep);

@@ -252,21 +252,6 @@ static void read_attach(struct stoker_options *out, json_t *attach)
 	}
 }
 
-/* What differs from the token's run is the application's own business: as Python, this one goes on
- * with the request of the command line. */
-static void read_token(struct stoker_options *out, json_t *token)
-{
-	out->epoch = (uint32_t)number_of(json_object_get(token, "epoch"));
-	out->position = number_of(json_object_get(token, "position"));
-	out->expect_dataset = text_of(json_object_get(token, "dataset"));
-	out->expect_pipeline = text_of(json_object_get(token, "pipeline"));
-	out->expect_sampling = text_of(json_object_get(token, "sampling"));
-	if (!out->resize)
-		out->resize = json_object_get(token, "resize")
-				      ? text_of(json_object_get(token, "resize"))
-				      : "pillow-12";
-}
-
 static void read_credentials(struct request_credentials out[4], json_t *all)
 {
 	for (size_t i = 0; i < 3; i++) {
@@ -290,9 +275,7 @@ void request_read(struct request *out, const char *text)
 	*out = (struct request){.root = root, .options = options, .timeout_ms = -1};
 	read_attach(&out->options, json_object_get(root, "attach"));
 	if (json_object_get(root, "token"))
-		read_token(&out->options, json_object_get(root, "token"));
-	if (json_object_get(root, "token"))
-		out->token = json_dumps(json_object_get(root, "token"), 0);
+		out->options.token = out->token = json_dumps(json_object_get(root, "token"), 0);
 	if (json_object_get(root, "reconnect_ms"))
 		out->options.reconnect_ms =
 			(int32_t)json_integer_value(json_object_get(root, "reconnect_ms"));

@@ -24,7 +24,7 @@ struct request {
 	uint64_t credit;   /* after so many batches ... */
 	uint32_t inflight; /* ... set inflight to this; 0: never */
 	int timeout_ms;
-	const char *token; /* its JSON; NULL: none. The options have its place, too */
+	const char *token; /* its JSON, that of the options; NULL: none */
 	int classes, again, measure;
 	struct request_credentials {
 		const char *url, *key, *secret, *token;

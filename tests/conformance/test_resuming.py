@@ -27,38 +27,103 @@ def test_token(client, daemon, stream, truth):
                             if b["epoch"] == "1"]
 
 
+def first_token(attached, changed, position=0):
+    """As clients wrote it before there were descriptions."""
+    seeds = {key: attached["description"][key] for key in ("order_seed", "augment_seed")}
+    return {"version": 1, "dataset": attached["dataset_fingerprint"],
+            "pipeline": attached["pipeline_hash"], "sampling": attached.get("sampling_hash", ""),
+            **seeds, "shuffle": True, "subset": None, "exif_orientation": False,
+            "resize": "pillow-13", **changed, "epoch": 0, "position": position, "batch_size": 7,
+            "world_size": 1}
+
+
+def test_token_of_version_1(client, daemon, stream, truth):
+    """It goes on, and the next token is of version 2; what it has is compared, and named."""
+    subset = {"subset_start": 3, "subset_stop": 40}
+    attach = stream(order_seed=7, **subset)
+    attached, _, batches = truth(attach)
+    token = first_token(attached, {"subset": [3, 40]}, position=14)
+    rest = client.run(daemon.socket, attach, token=token)
+    assert rest.batches == batches[2:]
+    assert rest.token["version"] == 2 and rest.token["description"]["subset_start"] == 3
+    texts = client.start(daemon.socket, stream(order_seed=8, **subset), token=token).fails("token")
+    assert all(word in texts for word in ("order_seed", "7", "8"))
+    for changed, word in (({"subset": None}, "subset"), ({"shuffle": False}, "shuffle"),
+                          ({"pipeline": "0" * 32}, "pipeline"), ({"sampling": "0" * 32},
+                                                                 "sampling")):
+        run = client.start(daemon.socket, attach, token={**token, **changed})
+        assert word in run.fails("token")
+    less = {key: token[key] for key in token if key not in ("shuffle", "augment_seed")}
+    assert client.run(daemon.socket, attach, token=less, take=1).batches == batches[2:3]
+
+
 def test_token_of_large_seeds(client, daemon, stream, truth):
     """Numbers of 64 bits, which a float does not hold: the token has all digits, as numbers or, of
     JavaScript's JSON.stringify(), as texts; each client takes both."""
     seeds = {"order_seed": 2**63 - 1, "augment_seed": 2**53 + 1}
     attach = stream(**{name: {"uint": str(seed)} for name, seed in seeds.items()})
     first = client.run(daemon.socket, attach, take=2)
-    token = {**first.token, **{name: int(first.token[name]) for name in seeds}}
-    assert {name: token[name] for name in seeds} == seeds
-    texts = {**token, **{name: str(seed) for name, seed in seeds.items()}}
-    for written in (token, texts):
-        rest = client.run(daemon.socket, attach, token=written)
-        assert first.batches + rest.batches == truth(attach)[2]
+    description = first.token["description"]
+    assert {name: int(description[name]) for name in seeds} == seeds
+    attached, _, batches = truth(attach)
+    for written in (seeds, {name: str(seed) for name, seed in seeds.items()}):
+        token = {**first.token, "description": {**description, **written}}
+        old = first_token(attached, written, position=14)
+        for each in (token, old):
+            rest = client.run(daemon.socket, attach, token=each)
+            assert first.batches + rest.batches == batches
 
 
-def test_token_of_large_seeds_of_another(client, daemon, stream):
+def test_token_of_large_seeds_of_another(client, daemon, stream, truth):
     """It differs in the last digit, which a float has not."""
-    client.needs("token")
     seed = 2**53
     attach = stream(order_seed={"uint": str(seed)})
     token = client.run(daemon.socket, attach, take=1).token
+    text = client.start(daemon.socket, stream(order_seed={"uint": str(seed + 1)}),
+                        token=token).fails("token")
+    assert "order_seed" in text and str(seed) in text and str(seed + 1) in text
     for other in (seed + 1, str(seed + 1)):
-        run = client.start(daemon.socket, attach, token={**token, "order_seed": other})
-        assert "order_seed" in run.fails("token")
+        old = first_token(truth(attach)[0], {"order_seed": other})
+        assert "order_seed" in client.start(daemon.socket, attach, token=old).fails("token")
 
 
-@pytest.mark.parametrize("changed, word", [
-    ({"transforms": [{"name": "Resize", "size": [16, 16]}]}, "pipeline"),
-    ({"sampler": {"name": "balanced"}}, "sampling"),
+@pytest.mark.parametrize("changed, words", [
+    ({"transforms": [{"name": "Resize", "size": [16, 16]}]}, ("transforms", "Resize")),
+    ({"sampler": {"name": "balanced"}}, ("sampler",)),
+    ({"augment_seed": 31}, ("augment_seed", "31")),
+    ({"echo": 3}, ("echo", "1", "3")),
+    ({"subset_start": 5}, ("subset_start", "0", "5")),
+    ({"subset_stop": 8}, ("subset_stop", "60", "8")),
+    ({"dtype": "float16"}, ("dtype", "uint8", "float16")),
 ])
-def test_token_of_something_else(client, daemon, stream, changed, word):
+def test_token_of_something_else(client, daemon, stream, changed, words):
+    """The first field that differs has a name, and both values."""
+    token = client.run(daemon.socket, stream(dtype="uint8"), take=2).token
+    text = client.start(daemon.socket, stream(**{"dtype": "uint8", **changed}),
+                        token=token).fails("token")
+    assert all(word in text for word in words), text
+
+
+def test_token_passes_on_what_it_does_not_know(client, daemon, stream, truth):
+    """A kind of fingerprint of a newer client stays; one that has no kind but such is refused."""
     token = client.run(daemon.socket, stream(), take=1).token
-    assert word in client.start(daemon.socket, stream(**changed), token=token).fails("token")
+    kinds = {**token["fingerprints"], "names": "a1" * 16}
+    rest = client.run(daemon.socket, stream(), token={**token, "fingerprints": kinds})
+    assert rest.batches == truth(stream())[2][1:]
+    assert rest.token["fingerprints"] == kinds
+    strange = {**token, "fingerprints": {"names": "a1" * 16}}
+    client.start(daemon.socket, stream(), token=strange).fails("token", "option", "other")
+
+
+def test_token_of_a_daemon_that_knew_fewer_fields(client, daemon, stream, truth):
+    """Its digest is another one; the field that it does not have is as usual, or it is refused."""
+    token = client.run(daemon.socket, stream(), take=1).token
+    description = {key: value for key, value in token["description"].items() if key != "echo"}
+    older = {**token, "description": description, "digest": "0" * 32}
+    rest = client.run(daemon.socket, stream(), token=older)
+    assert rest.batches == truth(stream())[2][1:]
+    assert rest.token["digest"] == token["digest"]
+    assert "echo" in client.start(daemon.socket, stream(echo=2), token=older).fails("token")
 
 
 def test_killed_daemon(client, spawn, stream, truth):

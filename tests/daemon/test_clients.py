@@ -144,5 +144,5 @@ def test_state_resumes_with_other_ranks(daemon, photos, raw):
         assert b"".join(parts[p] for p in sorted(parts)) == raw[24 * size:60 * size]
         other = node.loader(photos, batch_size=8, order_seed=7, augment_seed=9,
                             transforms=transforms()[:1])
-        with pytest.raises(stoker.TokenError, match="pipeline"):
+        with pytest.raises(stoker.TokenError, match="transforms"):
             other.load_state_dict(state)

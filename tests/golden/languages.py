@@ -27,6 +27,8 @@ ATTACH = next(message for message in TABLES.messages if message.name == "attach"
 # Where a client's default is not what absence means.
 HELP = {"resize": "whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what "
                   "the token says"}
+# What a token has.
+BYTES = [field.key for field in ATTACH.fields if field.part_of == "BYTES"]
 OPTIONS = [dataclasses.replace(field, help=HELP.get(field.key, field.help))
            for field in ATTACH.fields if field.key not in OWN]
 
@@ -128,6 +130,11 @@ def go():
         yield "\t}},"
     yield "}"
     yield ""
+    yield "// The fields of ATTACH that decide about bytes: those of a token's description."
+    yield "var bytesFields = []string{"
+    yield from (f'\t"{key}",' for key in BYTES)
+    yield "}"
+    yield ""
     yield "// The errors of the protocol, for errors.Is. What the daemon says has its own text."
     yield "var ("
     for error in TABLES.errors:
@@ -199,6 +206,11 @@ def js():
         yield "  ] },"
     yield "];"
     yield ""
+    yield "/** The fields of ATTACH that decide about bytes: those of a token's description. */"
+    yield "export const BYTES = ["
+    yield from (f'  "{key}",' for key in BYTES)
+    yield "];"
+    yield ""
     yield "/** Names of errors by their codes. */"
     yield "export const ERRORS = {"
     for error in TABLES.errors:
@@ -228,7 +240,7 @@ def ts():
     yield "// SPDX-License-Identifier: MIT"
     yield f"// {MADE[0].upper()}{MADE[1:]}."
     yield ""
-    yield 'import type { Dataset, Sampler, Token, Transform } from "./index.js";'
+    yield 'import type { Dataset, FirstToken, Sampler, Token, Transform } from "./index.js";'
     yield ""
     yield "/** What the daemon calls its errors. */"
     yield "export type ErrorName ="
@@ -249,7 +261,7 @@ def ts():
         yield f"  /** {words}.{default} */"
         yield f"  {camel(field.key)}{'' if field.required else '?'}: {name};"
     yield "  /** Begin where this token says; it must be of the same stream. */"
-    yield "  token?: Token;"
+    yield "  token?: Token | FirstToken;"
     yield "}"
 
 
@@ -330,6 +342,12 @@ def rust():
                    f"required: {required},")
             yield f"            {numbers} }},"
         yield "    ] },"
+    yield "];"
+    yield ""
+    yield "/// The fields of ATTACH that decide about bytes: those of a token's description."
+    yield "#[rustfmt::skip]"
+    yield "pub(crate) const BYTES: &[&str] = &["
+    yield from (f'    "{key}",' for key in BYTES)
     yield "];"
     yield ""
     yield "/// What the daemon opens. Only `path` is required, or `parts`. A relative path is made"
@@ -423,6 +441,11 @@ def java():
         end = ");" if message is TABLES.messages[-1] else ","
         made = f'{message.number}L, "{message.name}", {message.name}()'
         yield f"          new MessageType({made}){end}"
+    yield ""
+    yield "  /** The fields of ATTACH that decide about bytes: those of a token's description. */"
+    yield "  static final List<String> BYTES ="
+    yield "      List.of("
+    yield from (f'          "{key}"' + (");" if key == BYTES[-1] else ",") for key in BYTES)
     yield ""
     yield "  private Tables() {}"
     for message in TABLES.messages:
@@ -552,6 +575,11 @@ def python():
     yield ""
     yield "BY_NUMBER: Dict[int, Message] = {message.number: message for message in _MESSAGES}"
     yield "BY_NAME: Dict[str, Message] = {message.name: message for message in _MESSAGES}"
+    yield ""
+    yield "# The fields of ATTACH that decide about bytes: those of a state's description."
+    yield "BYTES: Tuple[str, ...] = ("
+    yield from (f'    "{key}",' for key in BYTES)
+    yield ")"
 
 
 FILES = {

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_loader import first_state
 
 import stoker
 import stoker.chainer
@@ -402,7 +403,7 @@ def test_serialize(make):
     assert [getattr(second, name) for name in COUNTERS] == \
         [getattr(first, name) for name in COUNTERS] == [1, False, 1 + 11 / 21, 1 + 3 / 21, 11]
     same_run(second, first, 4)
-    for field, option in (("augment_seed", {"augment_seed": 99}), ("sampling", {"echo": 2}),
+    for field, option in (("augment_seed", {"augment_seed": 99}), ("echo", {"echo": 2}),
                           ("subset", {"subset": (3, None)}), ("shuffle", {"shuffle": False})):
         with pytest.raises(stoker.TokenError, match=field):
             make(**option).serialize(kept.read)
@@ -412,6 +413,21 @@ def test_serialize(make):
     other = make(subset=(3, None), batch_size=3)
     other.serialize(kept.read)
     assert labels_of(other.next()) == labels_of(part.next())[:3]
+
+
+def test_a_snapshot_of_an_older_client(make):
+    """A state of version 1, field by field; some had no word for resizes."""
+    first, kept = make(resize="pillow-12"), Kept()
+    for _ in range(3):
+        first.next()
+    first.serialize(kept.write)
+    state = first_state(first.loader, epoch=first.loader.epoch, position=first.loader.position)
+    del kept.kept["state"], state["resize"]
+    for key, value in state.items():
+        kept.write(key, stoker.chainer._encode(value))
+    second = make()
+    second.serialize(kept.read)
+    same_run(second, first, 4)
 
 
 def test_chainers_own_serializers(chainer, make, labelled, tmp_path):

@@ -244,29 +244,41 @@ def test_pad_and_drop(node):
         node.loader("/data/10", batch_size=4, last_batch="pad", drop_last=True)
 
 
+def first_state(loader, **changed):
+    """As it was before there were descriptions."""
+    asked = loader._request
+    return {"version": 1, "dataset": loader.dataset_fingerprint, "pipeline": loader.pipeline_hash,
+            "sampling": loader.sampling_hash, "order_seed": asked["order_seed"],
+            "augment_seed": asked["augment_seed"], "shuffle": asked["shuffle"], "subset": None,
+            "exif_orientation": False, "resize": loader.resize, "epoch": 0, "position": 0,
+            **changed}
+
+
 def test_refused_states(node):
     """FAULTS 90: each field by its name."""
     loader = node.loader("/data/20", batch_size=4, seed=3, subset=(0, 20))
-    good = loader.state_dict()
-    wrong = {"version": [0, 2, None, "1"], "dataset": ["0" * 32, None, 5],
-             "pipeline": ["0" * 32], "order_seed": [4, None, 3.0, True], "augment_seed": [4],
-             "shuffle": [False, 1], "subset": [None, [0, 19], "all"],
-             "epoch": [-1, 1.0, None, 2**64, "0"], "position": [-1, 21, True, [], 2**70]}
-    for field, values_ in wrong.items():
-        for value in values_:
-            with pytest.raises(stoker.TokenError, match=f"^{field}") as caught:
-                loader.load_state_dict({**good, field: value})
-            assert caught.value.name == "token" and caught.value.code == 25
-        missing = dict(good)
-        del missing[field]
+    good = first_state(loader, subset=[0, 20])
+    places = {"epoch": [-1, 1.0, None, 2**64, "0"], "position": [-1, 21, True, [], 2**70]}
+    first = {"version": [0, 3, None, "1", True], "dataset": ["0" * 32, None, 5],
+             "pipeline": ["0" * 32], "order_seed": [4, None, True], "augment_seed": [4],
+             "shuffle": [False, 1], "subset": [None, [0, 19], "all"], **places}
+    second = {"version": [0, 3, None, "2"], "digest": [None, 5], "description": [None, []],
+              "fingerprints": [None, {}, {"names": "0" * 32}], **places}
+    for state, wrong in ((good, first), (loader.state_dict(), second)):
+        for field, values_ in wrong.items():
+            for value in values_:
+                with pytest.raises(stoker.TokenError, match=f"^{field}") as caught:
+                    loader.load_state_dict({**state, field: value})
+                assert caught.value.name == "token" and caught.value.code == 25
+    for field in ("version", "dataset", "pipeline", "epoch", "position"):
         with pytest.raises(stoker.TokenError, match=f"^{field}"):
-            loader.load_state_dict(missing)
+            loader.load_state_dict({key: good[key] for key in good if key != field})
     for value in (None, [], "x", 5):
         with pytest.raises(stoker.TokenError):
             loader.load_state_dict(value)
     with pytest.raises(stoker.TokenError, match="^exif_orientation"):
         loader.load_state_dict({**good, "exif_orientation": True})
-    del good["exif_orientation"]  # of before it was in a state: not turned
+    del good["exif_orientation"]  # of before it was in a state
     loader.load_state_dict({**good, "position": 20})
     assert loader.epoch == 1
     loader.load_state_dict({**good, "subset": tuple(good["subset"])})
@@ -276,7 +288,7 @@ def test_a_refused_state_says_what_a_hash_is_of(node):
     loader = node.loader("/data/20", batch_size=4)
     for field, words in (("pipeline", "transforms, dtype"), ("sampling", "order, sampler, echo")):
         with pytest.raises(stoker.TokenError, match=rf"^{field} \({words}"):
-            loader.load_state_dict({**loader.state_dict(), field: "0" * 32})
+            loader.load_state_dict(first_state(loader, **{field: "0" * 32}))
 
 
 def test_load_state_ends_a_running_loop(node):

@@ -57,7 +57,9 @@ export class RequestError extends StokerError {
   }
 
   static of(message) {
-    return new RequestError(message.code, String(message.name), String(message.text));
+    const error = new RequestError(message.code, String(message.name), String(message.text));
+    const value = message.description ?? null; // of a token: of what was asked for
+    return Object.defineProperty(error, "description", { value });
   }
 
   static token(what, theirs, ours) {

@@ -61,10 +61,23 @@ export type Dataset =
  */
 export interface Token {
   version: number;
+  epoch: Whole;
+  position: Whole;
+  /** The fields of ATTACH that decide about bytes. */
+  description: { readonly [key: string]: Value };
+  /** Of the description, by the daemon; empty: it has some fields only, as they were asked for. */
+  digest: string;
+  /** What stands for the rest, by kind; there may be kinds that this client does not know. */
+  fingerprints: { readonly [kind: string]: string };
+}
+
+/** One that an older client wrote: it goes on, too. */
+export interface FirstToken {
+  version: number;
   dataset: string;
   pipeline: string;
   sampling: string;
-  /** Absent, of an older client: pillow-12. */
+  /** Absent, of a still older client: pillow-12. */
   resize?: string;
   order_seed: Whole | string;
   augment_seed: Whole | string;
@@ -76,7 +89,7 @@ export interface Token {
 }
 
 /** As JSON whose numbers are all numbers, also beyond 2^53. */
-export function formatToken(token: Token): string;
+export function formatToken(token: Token | FirstToken): string;
 /** Of what a client of any language wrote. JSON.parse() rounds numbers beyond 2^53 of other languages. */
 export function parseToken(text: string): Token;
 
@@ -140,6 +153,9 @@ export class Reader implements AsyncIterable<Batch> {
   /** In a whole epoch, for this rank. */
   readonly batches: Whole;
   readonly fields: Field[];
+  /** Fingerprint of the dataset, hash of transforms, dtype and layout, and of order, sampler, echo
+   * and views. */
+  readonly hashes: { dataset: string; pipeline: string; sampling: string };
   /** Behind the last batch that was given. */
   readonly token: Token;
   /** How often it has attached again to a daemon that came back. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Made by tests/golden/languages.py from proto/tables.h.
 
-import type { Dataset, Sampler, Token, Transform } from "./index.js";
+import type { Dataset, FirstToken, Sampler, Token, Transform } from "./index.js";
 
 /** What the daemon calls its errors. */
 export type ErrorName =
@@ -116,5 +116,5 @@ export interface AttachOptions {
   /** Of a dataset of kind code: 16 bytes that its producers show, too. */
   secret?: string;
   /** Begin where this token says; it must be of the same stream. */
-  token?: Token;
+  token?: Token | FirstToken;
 }

@@ -3,7 +3,7 @@
 
 import { OptionError } from "./errors.js";
 import { DATASET, OPTIONS, PATHS } from "./tables.js";
-import { checkToken } from "./token.js";
+import { checkToken, readToken } from "./token.js";
 
 export function requestOf(options) {
   const out = {};
@@ -48,11 +48,9 @@ function absolute(path) {
   return isPath && !path.startsWith("/") ? `${process.cwd()}/${path}` : path;
 }
 
-function addToken(request, token) {
+function addToken(request, given) {
+  const token = readToken(given);
   checkToken(token, request);
   request.epoch = token.epoch;
   request.position = token.position;
-  request.expect_dataset = token.dataset;
-  request.expect_pipeline = token.pipeline;
-  request.expect_sampling = token.sampling;
 }

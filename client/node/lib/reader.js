@@ -18,7 +18,7 @@ import { requestOf } from "./options.js";
 import { copiesNote } from "./posix.js";
 import { Share } from "./share.js";
 import { onTerminal } from "./terminal.js";
-import { identityOf, settleResize, stringifiable } from "./token.js";
+import { compare, expectedOf, readToken, settleResize, stringifiable, tokenOf } from "./token.js";
 
 const QUIET_MS = 60_000; // an ATTACH reports progress more often
 const FIRST_PAUSE_MS = 50;
@@ -64,7 +64,7 @@ export class Reader {
   constructor(options, settings) {
     this.#request = requestOf(options);
     this.#settings = { reconnectMs: 60_000, onWarning: (text) => console.warn(text), ...settings };
-    this.#token = options.token;
+    this.#token = options.token && readToken(options.token);
     this.#inflight = options.inflight ?? 3;
     this.reconnects = 0;
     this.moves = 0;
@@ -78,9 +78,6 @@ export class Reader {
     const attached = await this.#attach(request);
     this.#attached = attached;
     this.#share = new Share(request, attached.samples);
-    if (this.#token && this.#token.sampling !== attached.sampling_hash) {
-      throw RequestError.token("sampling", this.#token.sampling, attached.sampling_hash);
-    }
     this.#at = { epoch: request.epoch ?? 0, position: request.position ?? 0 };
     if (request.start === "live") {
       const position = attached.position - (request.rank ?? 0) * request.batch_size;
@@ -113,12 +110,16 @@ export class Reader {
     }));
   }
 
+  /** Fingerprint of the dataset, hash of transforms, dtype and layout, and of order, sampler, echo
+   * and views. */
+  get hashes() {
+    const { dataset_fingerprint, pipeline_hash, sampling_hash } = this.#attached;
+    return { dataset: dataset_fingerprint, pipeline: pipeline_hash, sampling: sampling_hash };
+  }
+
   /** Behind the last batch that was given. */
   get token() {
-    const { dataset_fingerprint, pipeline_hash, sampling_hash } = this.#attached;
-    const identity = { dataset: dataset_fingerprint, pipeline: pipeline_hash };
-    const hashes = { ...identity, sampling: sampling_hash, resize: this.#resize };
-    return stringifiable({ ...identityOf(this.#request), ...hashes, ...this.#at });
+    return stringifiable({ ...structuredClone(this.#token), ...this.#at });
   }
 
   // Attaching
@@ -141,15 +142,11 @@ export class Reader {
     const { passesDescriptors, takesGiven } = this.#connection;
     const accept = { accept_fd: passesDescriptors, accept_path: !passesDescriptors };
     if (takesGiven) this.#given ??= new Given(this.#request);
+    const shown = takesGiven ? this.#given.descriptors : [];
+    const given = takesGiven ? this.#given.fields : {};
     let attached;
     try {
-      attached = await this.#connection.request(
-        "attach",
-        "attached",
-        { ...request, ...accept, accept_moves: true, ...(takesGiven && this.#given.fields) },
-        QUIET_MS,
-        takesGiven ? this.#given.descriptors : [],
-      );
+      attached = await this.#ask({ ...request, ...accept, accept_moves: true, ...given }, shown);
     } catch (error) {
       if (error instanceof RangeError || error instanceof TypeError) {
         throw new OptionError(error.message);
@@ -161,9 +158,25 @@ export class Reader {
       throw this.#connection.broken("a ring of other samples");
     }
     this.#follow(attached.memory);
+    this.#token = tokenOf(attached, this.#request, this.#resize, this.#token);
     this.#held = new Set();
     this.#blocking = 0;
     return attached;
+  }
+
+  /** For the stream that the token is of. A daemon that knows more fields has other digests. */
+  async #ask(request, shown) {
+    const token = this.#token;
+    const ask = (expected) =>
+      this.#connection.request("attach", "attached", { ...request, ...expected }, QUIET_MS, shown);
+    if (!token) return ask({});
+    try {
+      return await ask(expectedOf(token));
+    } catch (error) {
+      if (!token.digest || !(error instanceof RequestError && error.description)) throw error;
+      compare(token, plain(error.description), this.#request);
+      return ask({ ...expectedOf(token), expect_description: "" });
+    }
   }
 
   /** Later batches are in this ring; held ones keep theirs. */
@@ -175,7 +188,6 @@ export class Reader {
   /** False behind the last epoch. */
   async #attachAt({ epoch, position }) {
     if (this.#end && epoch >= this.#end) return false;
-    const { dataset_fingerprint, pipeline_hash, sampling_hash } = this.#attached;
     await this.#attach({
       ...this.#request,
       start: undefined,
@@ -183,9 +195,6 @@ export class Reader {
       position,
       epochs: this.#end ? this.#end - Number(epoch) : 0,
       inflight: this.#inflight,
-      expect_dataset: dataset_fingerprint,
-      expect_pipeline: pipeline_hash,
-      expect_sampling: sampling_hash,
     });
     return true;
   }

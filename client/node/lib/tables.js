@@ -27,6 +27,7 @@ export const MESSAGES = [
     ["code", "uint", true, 0, 1, 4294967295],
     ["name", "text", true, 0, 1, 255],
     ["text", "text", true, 0, 0, 4096],
+    ["description", "any", false, 0, 0, 0],
   ] },
   { number: 4, name: "ok", fromDaemon: true, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -254,6 +255,27 @@ export const MESSAGES = [
     ["id", "uint", false, 0, 0, 18446744073709551615n],
     ["pinned", "boolean", false, true, 0, 1],
   ] },
+];
+
+/** The fields of ATTACH that decide about bytes: those of a token's description. */
+export const BYTES = [
+  "transforms",
+  "dtype",
+  "layout",
+  "shuffle",
+  "order_seed",
+  "augment_seed",
+  "subset_start",
+  "subset_stop",
+  "exif_orientation",
+  "draft",
+  "sampler",
+  "echo",
+  "echo_window",
+  "views",
+  "order",
+  "window",
+  "resize",
 ];
 
 /** Names of errors by their codes. */

@@ -2,14 +2,7 @@
 // The conformance program of the Node client: docs/LANGUAGES.md has its command line and its output.
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
-import {
-  attach,
-  formatToken,
-  OptionError,
-  parseToken,
-  SampleError,
-  StokerError,
-} from "../lib/index.js";
+import { attach, OptionError, parseToken, SampleError, StokerError } from "../lib/index.js";
 import { DATASET_NAMES, OPTION_NAMES } from "./names.js";
 
 const [socket, words] = process.argv.slice(2);
@@ -84,7 +77,7 @@ class Program {
   async attached() {
     const { reader } = this;
     const fields = reader.fields.map((f) => `${f.name}:${f.dtype}:${f.shape.join("x")}`);
-    const { dataset, pipeline, sampling } = reader.token;
+    const { dataset, pipeline, sampling } = reader.hashes;
     console.log(
       `attached samples=${reader.samples} batches=${reader.batches} dataset=${dataset} ` +
         `pipeline=${pipeline} sampling=${sampling} fields=${fields}`,

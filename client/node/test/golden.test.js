@@ -7,7 +7,14 @@ import { ProtocolError } from "../lib/errors.js";
 import { decode, emptyOf, encode, fieldsOf, frameSize } from "../lib/message.js";
 import { Float } from "../lib/msgpack.js";
 import { copiesNote, system } from "../lib/posix.js";
-import { checkToken, formatToken, identityOf, parseToken, stringifiable } from "../lib/token.js";
+import {
+  checkToken,
+  compare,
+  formatToken,
+  parseToken,
+  readToken,
+  stringifiable,
+} from "../lib/token.js";
 
 const text = readFileSync(new URL("../../../tests/golden/frames.json", import.meta.url), "utf8");
 // JSON.parse() would not tell 1.0 from 1, and rounds large numbers.
@@ -102,9 +109,20 @@ test("a token keeps its seeds", () => {
 
 test("a seed that JSON.parse() has rounded is refused", () => {
   const options = { order_seed: 2n ** 53n + 1n };
-  const token = identityOf(options);
-  const rounded = JSON.parse(formatToken(token));
+  const first = { version: 1, dataset: "d", pipeline: "p", sampling: "", subset: null, ...options };
+  const rounded = readToken(JSON.parse(formatToken(first)));
   assert.throws(() => checkToken(rounded, options), /order_seed: .*9007199254740992, which JSON/);
-  checkToken(parseToken(formatToken(token)), options);
-  checkToken(JSON.parse(JSON.stringify(stringifiable(token))), options);
+  checkToken(readToken(parseToken(formatToken(first))), options);
+  checkToken(readToken(JSON.parse(JSON.stringify(stringifiable(first)))), options);
+});
+
+test("what differs between two descriptions has a name", () => {
+  const token = { description: { echo: "2", transforms: [{ name: "Pad", fill: 1 }] } };
+  compare(token, { echo: 2, transforms: [{ name: "Pad", fill: 1.0 }] }, {});
+  assert.throws(() => compare(token, { echo: 3 }, {}), /echo: the token is for 2, .* have 3/);
+  assert.throws(
+    () => compare(token, { echo: 2, transforms: [{ name: "Pad", fill: 2 }] }, {}),
+    /transforms: .*"fill":1}.*"fill":2}/,
+  );
+  assert.throws(() => compare({ description: {} }, {}, { views: 4 }), /views: .*nothing.* 4/);
 });

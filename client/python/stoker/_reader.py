@@ -18,8 +18,8 @@ from ._share import Share
 from ._wire import Received
 from .batch import Batch
 from .errors import (DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
-                     TooManyConnections, from_message, plain, stopping)
-from .state import Identity, Place, check
+                     TokenError, TooManyConnections, from_message, plain, stopping)
+from .state import Identity, Place, attached as identity_of, compare
 
 if TYPE_CHECKING:
     from ._connection import Connection
@@ -72,6 +72,7 @@ class Reader:
         self.inflight: int = request["inflight"]
         self.rank: int = request["rank"]
         self.world_size: int = request["world"]
+        self._identity: Optional[Identity] = None  # of the stream, once that is known
         self._given: Optional[Given] = None
         self._producers: Optional[Producers] = None  # that make its samples, if this process does
         self._map_producers: Optional[Producers] = None  # that run the code of its Map
@@ -86,35 +87,55 @@ class Reader:
         except BaseException:
             self._connection.close()
             raise
+        self.dataset_fingerprint: str = attached["dataset_fingerprint"]
         self.samples: int = attached["samples"]
         self._share = Share(self.samples, self.batch_size, self.rank, self.world_size,
                             request.get("last_batch") or "short")
-        self.dataset_fingerprint: str = attached["dataset_fingerprint"]
-        self.pipeline_hash: str = attached["pipeline_hash"]
-        self.sampling_hash: str = attached["sampling_hash"]
         if attached["note"]:
             _log.warning("the dataset: %s", plain(attached["note"]))
 
     # Attaching
 
-    def _attach(self, place: Optional[Place], **expected: str) -> Dict[str, Any]:
+    def _attach(self, place: Optional[Place]) -> Dict[str, Any]:
         """``place`` None: where the stream is now."""
         connection = self._connection
-        request = dict(self._request, **expected)
+        request = dict(self._request)
         if place is None:
             request["start"] = "live"
         else:
             request.update(epoch=place.epoch, position=place.position)
             if self.epochs is not None:
                 request["epochs"] = max(1, self.epochs - place.epoch)  # 0 would be endless
-        attached = connection.request_within(
-            self.timeout, "attach", "attached", fds=self._give(request), **request)
+        attached = self._ask_as_before(connection, request)
         self._use(attached["memory"])
         self._stream = attached["dataset_fingerprint"]
+        self._identity = identity_of(attached, self._request, self.resize, self._identity)
+        self.pipeline_hash: str = attached["pipeline_hash"]
+        self.sampling_hash: str = attached["sampling_hash"]
         self._batches: int = attached["batches"]
         self._at = self._entered(attached) if place is None else place
         self._attached = True
         return attached
+
+    def _ask_as_before(self, connection: Connection, request: Dict[str, Any]) -> Dict[str, Any]:
+        """ATTACH to the stream that it was. A daemon that knows more fields has other digests."""
+        known = self._identity
+        request.update(known.expected() if known else {})
+        request.pop("expect_dataset", None)
+        if self._stream is not None:
+            request["expect_dataset"] = self._stream
+        fds = self._give(request)
+
+        def ask() -> Dict[str, Any]:
+            return connection.request_within(self.timeout, "attach", "attached", fds=fds, **request)
+        try:
+            return ask()
+        except TokenError as error:
+            if known is None or not known.digest or not error.description:
+                raise
+            compare(known.description, error.description, self._request)
+            del request["expect_description"]
+            return ask()
 
     def _give(self, request: Dict[str, Any]) -> Sequence[int]:
         """Descriptors that go with it; their numbers are put into ``request``. The same ones
@@ -131,30 +152,35 @@ class Reader:
         self._request.pop("resize", None)
         self._request.update(_resize.field(self.resize))
 
-    def _heed_resize(self, token: Any, identity: Identity) -> None:
-        """Go over to the resizes of a token, unless the program says whose it wants."""
-        if self._asked_resize is not None or not isinstance(token, Mapping):
-            return
-        resize = _resize.of_state(token)
-        if resize == self.resize:
-            return
-        pipeline = str(token.get("pipeline"))  # it hangs on this: the daemon compares it
-        check(token, identity._replace(pipeline=pipeline, resize=resize), self.samples)
-        self._change_resize(resize, pipeline)
+    def _resized(self, theirs: Identity) -> Identity:
+        """What this reader is, with all hashes; where the program does not say whose resizes it
+        wants, once it has those of a state."""
+        ours = self._identity
+        assert ours is not None
+        kinds = {**ours.fingerprints, "pipeline": self.pipeline_hash,
+                 "sampling": self.sampling_hash}
+        if self._asked_resize is not None or theirs.resize == self.resize:
+            return ours._replace(fingerprints=kinds)
+        del kinds["pipeline"]  # it hangs on this: the daemon compares it
+        return Identity({**ours.description, "resize": theirs.resize}, ours.digest, kinds)
 
-    def _change_resize(self, resize: str, pipeline: str) -> None:
-        """Attach to the stream of the same with other resizes, which has this hash."""
-        was = self.resize, self.pipeline_hash
+    def _heed_resize(self, theirs: Identity) -> None:
+        """Go over to the resizes of a state."""
+        if self._asked_resize is None and "resize" not in theirs.description:
+            _log.warning(_resize.OLD_STATE)
+        if self._asked_resize is not None or theirs.resize == self.resize:
+            return
+        was = self._identity, self.resize
         try:
-            self._set_resize(resize)
-            self.pipeline_hash = pipeline
+            self._set_resize(theirs.resize)
+            self._identity = theirs
             try:
                 self._move(self._at)
             except (Disconnected, Stopping) as error:
                 self._recover(error, self._at, self._deadline())
         except BaseException:
-            self._set_resize(was[0])
-            self.pipeline_hash = was[1]
+            self._identity = was[0]
+            self._set_resize(was[1])
             raise
 
     def _entered(self, attached: Dict[str, Any]) -> Place:
@@ -164,8 +190,8 @@ class Reader:
             raise self._connection.broken("a start outside of the epoch")
         return Place(attached["epoch"], position)
 
-    def _move(self, place: Place) -> None:
-        """Attach to the same stream at another place."""
+    def _move(self, place: Place, expected: Optional[Identity] = None) -> Dict[str, Any]:
+        """Attach to the same stream, or the one that is expected, at another place."""
         if self._attached:
             self._connection.request("detach", "ok")
             if self._copier is not None:
@@ -173,12 +199,7 @@ class Reader:
             self._connection.forget()
             self._connection.keep()  # a held batch could be in the way of the new place
         self._attached = False
-        self._attach(place, **self._expected())
-
-    def _expected(self) -> Dict[str, str]:
-        stream = {} if self._stream is None else {"expect_dataset": self._stream}
-        return {**stream, "expect_pipeline": self.pipeline_hash,
-                "expect_sampling": self.sampling_hash}
+        self._attach(place)
 
     def _renew(self, place: Place) -> bool:
         """Has an object of the user's code changed, so that another stream has its samples?"""
@@ -256,7 +277,7 @@ class Reader:
     def _only_batch(self, epoch: int, number: int) -> Batch:
         """A copy of one batch, read through a connection of its own. Any thread."""
         request = dict(self._request, epoch=epoch, epochs=1, inflight=1, prefetch=1, pace="free",
-                       position=number * self.batch_size * self.world_size, **self._expected())
+                       position=number * self.batch_size * self.world_size)
         request.pop("job", None)
         self._connection.check_process()
         connection = self._dial()
@@ -266,8 +287,7 @@ class Reader:
             connection.close()
 
     def _take_one(self, connection: Connection, request: Dict[str, Any]) -> Batch:
-        attached = connection.request_within(
-            self.timeout, "attach", "attached", fds=self._give(request), **request)
+        attached = self._ask_as_before(connection, request)
         ring, stalled = attached["memory"], ""
         while True:
             message = connection.receive(self.timeout)
@@ -332,7 +352,7 @@ class Reader:
             return False
         self._connection.kept = kept
         try:
-            self._attach(place, **self._expected())
+            self._attach(place)
         except _PASSING:
             self._connection.close()
             return False

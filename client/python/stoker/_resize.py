@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Optional
 
 from .errors import Error
 
@@ -11,6 +11,8 @@ PILLOW_12, PILLOW_13 = "pillow-12", "pillow-13"
 STANDARD = PILLOW_13  # if neither the program nor a state says it
 
 _OLD = "this stokerd is older than the client and makes the resizes of Pillow 12 alone"
+OLD_STATE = "the state is of a client that knew the resizes of Pillow 12 alone: the loader goes " \
+            "on with these"
 _log = logging.getLogger("stoker")
 
 
@@ -28,12 +30,3 @@ def settled(asked: Optional[str], known: bool) -> str:
 def field(whose: str) -> Dict[str, Any]:
     """Of a request: absence means Pillow 12, to any daemon."""
     return {} if whose == PILLOW_12 else {"resize": whose}
-
-
-def of_state(state: Mapping[str, Any]) -> str:
-    """An older client's has no word for it."""
-    if "resize" in state:
-        return str(state["resize"])
-    _log.warning("the state is of a client that knew the resizes of Pillow 12 alone: the loader "
-                 "goes on with these")
-    return PILLOW_12

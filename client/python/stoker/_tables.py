@@ -52,6 +52,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "code": Field("uint", None, 1, U32),
         "name": Field("text", None, 1, 255),
         "text": Field("text", None, 0, 4096),
+        "description": Field("any", 0, 0, 0),
     }),
     Message(4, "ok", {
         "seq": Field("uint", None, 0, U32),
@@ -253,3 +254,24 @@ _MESSAGES: Tuple[Message, ...] = (
 
 BY_NUMBER: Dict[int, Message] = {message.number: message for message in _MESSAGES}
 BY_NAME: Dict[str, Message] = {message.name: message for message in _MESSAGES}
+
+# The fields of ATTACH that decide about bytes: those of a state's description.
+BYTES: Tuple[str, ...] = (
+    "transforms",
+    "dtype",
+    "layout",
+    "shuffle",
+    "order_seed",
+    "augment_seed",
+    "subset_start",
+    "subset_stop",
+    "exif_orientation",
+    "draft",
+    "sampler",
+    "echo",
+    "echo_window",
+    "views",
+    "order",
+    "window",
+    "resize",
+)

@@ -9,10 +9,10 @@ import re
 from typing import Any, Dict, Mapping, Type
 
 
-def short(value: object) -> str:
+def short(value: object, most: int = 80) -> str:
     """A value for a message: on one line, and cut if it is long."""
     text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= most else text[:most - 3] + "..."
 
 
 def plain(text: str) -> str:
@@ -95,6 +95,7 @@ class TokenError(RequestError):
     """A state is for another dataset, pipeline or order; the text names the field."""
 
     CODE = 25
+    description: Mapping[str, Any] = {}  # of what was asked for, if the daemon says it
 
     @classmethod
     def local(cls, text: str) -> TokenError:
@@ -176,4 +177,7 @@ def from_message(fields: Mapping[str, Any]) -> Error:
     code, name, text = (fields[key] for key in ("code", "name", "text"))
     if code == _STOPPING:
         return Stopping(plain(text or name))
-    return _BY_CODE.get(code, RequestError)(code, name, text)
+    error = _BY_CODE.get(code, RequestError)(code, name, text)
+    if isinstance(error, TokenError) and isinstance(fields.get("description"), dict):
+        error.description = fields["description"]
+    return error

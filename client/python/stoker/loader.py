@@ -257,13 +257,13 @@ class Loader(Reader):
         return plan(self._request, self._producers, self._map_producers)
 
     def state_dict(self) -> Dict[str, Any]:
-        """Where to resume, as a dict of less than 1 kB that JSON can hold.
+        """Where to resume, as a dict that JSON can hold: of some 1 kB, and the transforms.
 
         It counts the batches that the application has got, not those that were prefetched; a batch
         counts once it was given. It is the same on all ranks after the same number of batches.
         """
         made = {} if self._producers is None else self._producers.state()
-        return {**state.make(self._identity(), self._place(), self.batch_size, self.world_size),
+        return {**state.make(self._known(), self._place(), self.batch_size, self.world_size),
                 **made}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -273,10 +273,15 @@ class Loader(Reader):
         is for another dataset, pipeline, order, subset or sampler.
         """
         self._check()
-        self._heed_resize(state_dict, self._identity())
-        place = state.check(state_dict, self._identity(), self.samples)
+        theirs = state.read(state_dict)
+        state.check(theirs, self._resized(theirs), self._request)
+        place = state.place_of(state_dict, self.samples)
+        self._heed_resize(theirs)
         if self._producers is not None:
             self._producers.resume(state_dict, place)
+        self._known().fingerprints.update({  # of kinds that other clients know
+            kind: value for kind, value in theirs.fingerprints.items()
+            if kind not in state.KINDS and kind != "code"})
         self._iteration += 1
         self._say(place)
 
@@ -341,14 +346,9 @@ class Loader(Reader):
         self._said = place
         self._said_last = True
 
-    def _identity(self) -> state.Identity:
-        request = self._request
-        return state.Identity(
-            dataset=self.dataset_fingerprint, pipeline=self.pipeline_hash,
-            order_seed=request["order_seed"], augment_seed=request["augment_seed"],
-            shuffle=request["shuffle"], subset=_subset(request),
-            exif_orientation=request["exif_orientation"], sampling=self.sampling_hash,
-            resize=self.resize)
+    def _known(self) -> state.Identity:
+        assert self._identity is not None
+        return self._identity
 
     # Iterating
 
@@ -542,9 +542,3 @@ def _epoch(epoch: int) -> int:
     if isinstance(epoch, bool) or number < 0:
         raise ValueError(f"an epoch must be an int of at least 0, not {epoch!r}")
     return number
-
-
-def _subset(request: Dict[str, Any]) -> Optional[Tuple[int, Optional[int]]]:
-    if "subset_start" not in request:
-        return None
-    return request["subset_start"], request.get("subset_stop")

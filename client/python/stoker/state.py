@@ -2,19 +2,24 @@
 """The resume token: a plain dict that JSON can hold, and the check that it fits the loader."""
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 from ._resize import PILLOW_12
-from ._tables import U32, U64
+from ._tables import BY_NAME, BYTES, U32, U64
 from .errors import TokenError, short
 
-VERSION = 1
-
-
-# What a field of the state stands for, if its name does not say it.
+VERSION = 2
+_ATTACH = BY_NAME["attach"].fields
+# Fields of ATTACHED that are fingerprints, by their kinds. A state may have further kinds.
+KINDS = {"dataset": "dataset_fingerprint", "pipeline": "pipeline_hash",
+          "sampling": "sampling_hash"}
+# What a kind stands for.
 _MEANS = {"dataset": " (its files and labels)",
           "pipeline": " (transforms, dtype, layout, draft, resize)",
-          "sampling": " (order, sampler, echo, views)"}
+          "sampling": " (order, sampler, echo, views)",
+          "code": " (that makes the samples)"}
+_LONG = 400  # characters of a value that differs, such as a list of transforms
+PRIVATE = "private "  # how the identity of code begins that no other process has
 
 
 class Place(NamedTuple):
@@ -27,41 +32,95 @@ class Place(NamedTuple):
 class Identity(NamedTuple):
     """What must be equal so that a place means the same samples with the same bytes."""
 
-    dataset: str
-    pipeline: str
-    order_seed: int
-    augment_seed: int
-    shuffle: bool
-    subset: Optional[Tuple[int, Optional[int]]]
-    exif_orientation: bool = False
-    sampling: str = ""  # the daemon's hash of order, sampler, echo and views
-    resize: str = PILLOW_12
+    description: Dict[str, Any]  # the fields of ATTACH that decide about bytes
+    digest: str  # of all of these, by the daemon; "": some of them, as they were asked for
+    fingerprints: Dict[str, str]  # by kind
+
+    @property
+    def resize(self) -> str:
+        """Whose bytes a resize makes."""
+        return str(self.description.get("resize") or PILLOW_12)
+
+    def expected(self) -> Dict[str, str]:
+        """The fields of an ATTACH that is to be of this identity."""
+        fields = {f"expect_{kind}": value for kind, value in self.fingerprints.items()}
+        fields["expect_description"] = self.digest
+        return {key: value for key, value in fields.items() if key in _ATTACH}
+
+
+def asked(request: Mapping[str, Any], resize: str) -> Dict[str, Any]:
+    """The numbers and truths of a request that decide about bytes, and whose resizes it has."""
+    out = {key: request.get(key, _ATTACH[key].default) for key in BYTES
+           if _ATTACH[key].type in ("uint", "boolean")}
+    return {**out, "resize": resize}
+
+
+def attached(fields: Mapping[str, Any], request: Mapping[str, Any], resize: str,
+             was: Optional[Identity]) -> Identity:
+    """What a stream is. A daemon that is older than descriptions says hashes instead."""
+    own = {kind: fields[key] for kind, key in KINDS.items()}
+    kinds = {} if was is None else \
+        {kind: value for kind, value in was.fingerprints.items() if kind not in KINDS}
+    if was is not None:  # of an object that changes between epochs the first is the token's
+        own["dataset"] = was.fingerprints.get("dataset", own["dataset"])
+    if "code" in request["dataset"]:
+        kinds.setdefault("code", request["dataset"]["code"])
+    if fields["digest"] and isinstance(fields["description"], dict):
+        return Identity(fields["description"], fields["digest"],
+                        {"dataset": own["dataset"], **kinds})
+    if was is not None and was.digest:
+        _refuse_older()
+    return Identity(asked(request, resize), "", {**own, **kinds})
 
 
 def make(identity: Identity, place: Place, batch_size: int, world_size: int) -> Dict[str, Any]:
     """The token. Batch size and world size are for people; they are not checked."""
-    out: Dict[str, Any] = {"version": VERSION, **identity._asdict(), **place._asdict(),
-                           "batch_size": batch_size, "world_size": world_size}
-    out["subset"] = None if identity.subset is None else list(identity.subset)
-    return out
+    return {"version": VERSION, **place._asdict(), "digest": identity.digest,
+            "description": dict(identity.description),
+            "fingerprints": dict(identity.fingerprints),
+            "batch_size": batch_size, "world_size": world_size}
 
 
-def check(state: Any, identity: Identity, samples: int) -> Place:
-    """The place in a token. Raises TokenError, which names the first field that is wrong."""
+def read(state: Any) -> Identity:
+    """What a token of any client and version is of. Raises TokenError."""
     if not isinstance(state, Mapping):
         raise TokenError.local(f"a state must be a dict, not a {type(state).__name__}")
-    if state.get("version") != VERSION:
-        raise TokenError.local(f"version: the state has {short(state.get('version'))}, "
-                               f"this client knows {VERSION}")
-    for field, ours in identity._asdict().items():
-        theirs = state.get(field, Identity._field_defaults.get(field))
-        if field == "subset" and isinstance(theirs, (list, tuple)):
-            theirs = tuple(_whole(one) for one in theirs)
-        elif type(ours) is int:
-            theirs = _whole(theirs)
-        if type(theirs) is not type(ours) or theirs != ours:
-            raise TokenError.local(f"{field}{_MEANS.get(field, '')}: the state is for "
-                                   f"{short(theirs)}, this loader has {short(ours)}")
+    version = state.get("version")
+    if type(version) is not int or version not in (1, VERSION):
+        raise TokenError.local(f"version: the state has {short(version)}, this client knows 1 and "
+                               f"{VERSION}")
+    if version == 1:
+        return _read_first(state)
+    return Identity(_typed(state, "description", dict), _typed(state, "digest", str),
+                    _texts(_typed(state, "fingerprints", dict)))
+
+
+def _read_first(state: Mapping[str, Any]) -> Identity:
+    """Of version 1, which has some fields and hashes of the rest."""
+    description = {key: state[key] for key in BYTES if key in state}
+    subset = state.get("subset")
+    if not (subset is None or isinstance(subset, (list, tuple)) and len(subset) == 2):
+        raise TokenError.local(f"subset: {short(subset)} is not a list of two numbers")
+    start, stop = subset or (0, None)
+    description.update(subset_start=start, subset_stop=U64 if stop is None else stop)
+    # Clients that knew no sampler had none.
+    kinds = {kind: state.get(kind, "" if kind == "sampling" else None) for kind in KINDS}
+    return Identity(description, "", _texts(kinds))
+
+
+def _typed(state: Mapping[str, Any], field: str, kind: type) -> Any:
+    value = state.get(field)
+    if type(value) is not kind:
+        raise TokenError.local(f"{field}: {short(value)} is not a {kind.__name__}")
+    return value
+
+
+def _texts(kinds: Mapping[str, Any]) -> Dict[str, str]:
+    return {kind: _typed(kinds, kind, str) for kind in kinds}
+
+
+def place_of(state: Mapping[str, Any], samples: int) -> Place:
+    """The place in a token, of epochs of so many samples. Raises TokenError."""
     epoch, position = (_number(state, field, most)
                        for field, most in (("epoch", U32), ("position", U64)))
     if position > samples:
@@ -69,10 +128,58 @@ def check(state: Any, identity: Identity, samples: int) -> Place:
     return Place(epoch, position) if position < samples else Place(epoch + 1, 0)
 
 
-def _whole(value: Any) -> Any:
-    """JavaScript's JSON.stringify() writes a number beyond 2^53 as a text."""
-    text = isinstance(value, str) and value.isascii() and value.isdigit()
-    return int(value) if text else value
+def check(theirs: Identity, ours: Identity, request: Mapping[str, Any]) -> None:
+    """Is a token for this? Raises TokenError, which names the first field that differs."""
+    common = [kind for kind in (*ours.fingerprints, *KINDS) if kind in theirs.fingerprints]
+    if not common:
+        raise TokenError.local(f"fingerprints: the state has {short(list(theirs.fingerprints))}, "
+                               f"this client knows {short(list(ours.fingerprints))}")
+    for kind in ours.fingerprints:
+        if theirs.fingerprints.get(kind, ours.fingerprints[kind]) != ours.fingerprints[kind]:
+            _refuse(kind, theirs.fingerprints[kind], ours.fingerprints[kind])
+    if not theirs.digest:
+        compare(theirs.description, asked(request, ours.resize), {})
+    elif not ours.digest:
+        _refuse_older()
+    elif theirs.digest != ours.digest:
+        compare(theirs.description, ours.description, request)
+
+
+def compare(theirs: Mapping[str, Any], ours: Mapping[str, Any],
+            request: Mapping[str, Any]) -> None:
+    """Raises TokenError with the first field that differs. What a token does not say, because its
+    client or daemon knew fewer fields, is equal unless this program asks for it."""
+    for key in sorted(theirs):
+        if not _same(theirs[key], ours.get(key)):
+            _refuse(key, theirs[key], ours.get(key))
+    for key in BYTES:
+        if key not in theirs and request.get(key) not in (None, "", _ATTACH[key].default):
+            _refuse(key, None, request[key])
+
+
+def _refuse_older() -> None:
+    raise TokenError.local("digest: this stokerd is older than the state, and does not say what "
+                           "its streams are: update it")
+
+
+def _same(theirs: Any, ours: Any) -> bool:
+    """JavaScript writes a number beyond 2^53 as a text, and 1.0 as 1."""
+    if isinstance(theirs, str) and type(ours) is int:
+        return theirs.isascii() and theirs.isdigit() and int(theirs) == ours
+    if isinstance(theirs, (list, tuple)) and isinstance(ours, list):
+        return len(theirs) == len(ours) and all(map(_same, theirs, ours))
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        return theirs.keys() == ours.keys() and all(_same(theirs[k], ours[k]) for k in ours)
+    return isinstance(theirs, bool) == isinstance(ours, bool) and bool(theirs == ours)
+
+
+def _refuse(what: str, theirs: Any, ours: Any) -> None:
+    text = f"{what}{_MEANS.get(what, '')}: the state is for {short(theirs, _LONG)}, this loader " \
+           f"has {short(ours, _LONG)}"
+    if what == "code" and PRIVATE in (theirs[:len(PRIVATE)], ours[:len(PRIVATE)]):
+        text += ". What is private goes on in the process that made it alone: give the Source a " \
+                "version"
+    raise TokenError.local(text)
 
 
 def _number(state: Mapping[str, Any], field: str, most: int) -> int:

@@ -218,7 +218,7 @@ impl Program {
     }
 
     fn attached(&mut self) -> Result<(), Error> {
-        let token = self.reader.token();
+        let [dataset, pipeline, sampling] = self.reader.hashes();
         let shape =
             |shape: &[usize]| shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         let fields: Vec<String> = (self.reader.fields().iter())
@@ -228,9 +228,9 @@ impl Program {
             "attached samples={} batches={} dataset={} pipeline={} sampling={} fields={}",
             self.reader.samples(),
             self.reader.batches(),
-            token.dataset,
-            token.pipeline,
-            token.sampling,
+            dataset,
+            pipeline,
+            sampling,
             fields.join(",")
         );
         if self.request["classes"] == true {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 
 use crate::message::Message;
+use crate::msgpack::Value;
 
 /// What a call can fail with.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Refusal {
     pub name: String,
     /// What happened, to what, what to do.
     pub text: String,
+    /// Of "token": of what was asked for.
+    pub(crate) description: Value,
 }
 
 /// Which sample is bad.
@@ -73,6 +76,7 @@ impl Error {
             code: message.uint("code") as u32,
             name: message.text("name"),
             text: message.text("text"),
+            description: message.value("description").clone(),
         })
     }
 
@@ -88,9 +92,11 @@ impl Error {
         }))
     }
 
-    pub(crate) fn token(what: &str, theirs: &dyn fmt::Debug, ours: &dyn fmt::Debug) -> Error {
-        let text = format!("{what}: the token is for {theirs:?}, these options have {ours:?}");
-        Error::Refused(Refusal { code: 25, name: "token".into(), text })
+    pub(crate) fn token(what: &str, theirs: &str, ours: &str) -> Error {
+        let short = |text: &str| text.chars().take(300).collect::<String>();
+        let (theirs, ours) = (short(theirs), short(ours));
+        let text = format!("{what}: the token is for {theirs}, these options have {ours}");
+        Error::Refused(Refusal { code: 25, name: "token".into(), text, description: Value::Nil })
     }
 
     /// Can the next call give a batch?

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! The part of msgpack that the protocol uses.
 
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer};
+use serde::{Serialize, Serializer};
+
 use crate::tables::{DEPTH_MAX, NODES_MAX};
 
 /// A value of a parameter. Whole numbers and floats are different things: `2` is not `2.0` for
@@ -82,6 +87,104 @@ impl<T: Into<Value>> From<Vec<T>> for Value {
 impl<T: Into<Value>, const N: usize> From<[T; N]> for Value {
     fn from(values: [T; N]) -> Self {
         Value::List(values.into_iter().map(Into::into).collect())
+    }
+}
+
+/// As JSON and the like; what is no UTF-8 is replaced.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Nil => out.serialize_unit(),
+            Value::Bool(truth) => out.serialize_bool(*truth),
+            Value::Uint(number) => out.serialize_u64(*number),
+            Value::Int(number) => out.serialize_i64(*number),
+            Value::Float(number) => out.serialize_f64(*number),
+            Value::Text(text) => out.serialize_str(&String::from_utf8_lossy(text)),
+            Value::List(items) => out.collect_seq(items),
+            Value::Map(pairs) => {
+                out.collect_map(pairs.iter().map(|(key, v)| (String::from_utf8_lossy(key), v)))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Value, D::Error> {
+        input.deserialize_any(Visitor)
+    }
+}
+
+struct Visitor;
+
+impl<'de> de::Visitor<'de> for Visitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Nil)
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
+        Ok(Value::Bool(truth))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::Uint(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Value::Float(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut out = Vec::new();
+        while let Some(item) = list.next_element()? {
+            out.push(item);
+        }
+        Ok(Value::List(out))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut out = Vec::new();
+        while let Some((key, value)) = map.next_entry::<String, Value>()? {
+            out.push((key.into(), value));
+        }
+        Ok(Value::Map(out))
+    }
+}
+
+/// For people.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Nil => f.write_str("none"),
+            Value::Bool(truth) => truth.fmt(f),
+            Value::Uint(number) => number.fmt(f),
+            Value::Int(number) => number.fmt(f),
+            Value::Float(number) => number.fmt(f),
+            Value::Text(text) => String::from_utf8_lossy(text).fmt(f),
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(Value::to_string).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+            Value::Map(pairs) => {
+                let pair = |(key, value): &(Vec<u8>, Value)| {
+                    format!("{}: {value}", String::from_utf8_lossy(key))
+                };
+                write!(f, "{{{}}}", pairs.iter().map(pair).collect::<Vec<_>>().join(", "))
+            }
+        }
     }
 }
 

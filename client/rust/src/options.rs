@@ -89,12 +89,9 @@ pub(crate) fn request_of(options: &Options) -> Result<HashMap<&'static str, Valu
     out.insert("accept_fd", true.into());
     out.insert("accept_moves", true.into());
     if let Some(token) = &options.token {
-        token.check(options)?;
+        token.check(&out)?;
         out.insert("epoch", token.epoch.into());
         out.insert("position", token.position.into());
-        out.insert("expect_dataset", token.dataset.as_str().into());
-        out.insert("expect_pipeline", token.pipeline.as_str().into());
-        out.insert("expect_sampling", token.sampling.as_str().into());
     }
     Ok(out)
 }

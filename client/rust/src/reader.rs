@@ -19,7 +19,7 @@ use crate::options::request_of;
 use crate::ring::{Field, Ring};
 use crate::share::Share;
 use crate::tables::Options;
-use crate::token::{self, Place, Token};
+use crate::token::{self, Place, Token, KINDS};
 
 mod away;
 mod listing;
@@ -62,7 +62,8 @@ impl Client {
         let resize = token::settle_resize(&options, connection.resizes, self.warn)?;
         request.insert("resize", token::sent(&resize).into());
         let mut given = None;
-        let attached = attach(&mut connection, request, &mut given)?;
+        let (attached, identity) =
+            attach(&mut connection, request, &mut given, options.token.as_ref(), &resize)?;
         let Some(ring) = attached.ring.clone() else {
             return Err(connection.broken("an ATTACHED without a ring"));
         };
@@ -87,13 +88,9 @@ impl Client {
             share: Share::new(&options, attached.uint("samples")),
             samples: attached.uint("samples"),
             batches: attached.uint("batches"),
-            identity: Token {
-                dataset: attached.text("dataset_fingerprint"),
-                pipeline: attached.text("pipeline_hash"),
-                sampling: attached.text("sampling_hash"),
-                resize,
-                ..Token::identity(&options)
-            },
+            identity,
+            hashes: KINDS.map(|(.., field)| attached.text(field)),
+            resize,
             options,
         };
         reader.begin(&attached)?;
@@ -108,19 +105,33 @@ impl Client {
 }
 
 /// ATTACH, with descriptors of the dataset where the daemon is another user's: the same ones each
-/// time.
+/// time. To the stream that a token is of, if there is one.
 fn attach(
     connection: &mut Connection,
-    mut request: HashMap<&'static str, Value>,
+    request: HashMap<&'static str, Value>,
     given: &mut Option<Given>,
-) -> Result<Message, Error> {
-    if !connection.takes_given {
-        return connection.request("attach", "attached", request, QUIET);
+    was: Option<&Token>,
+    resize: &str,
+) -> Result<(Message, Token), Error> {
+    let mut whole = request.clone();
+    let mut descriptors: Vec<BorrowedFd> = Vec::new();
+    if connection.takes_given {
+        let given = given.get_or_insert_with(|| Given::new(&request));
+        whole.extend(given.fields.clone());
+        descriptors.extend(given.descriptors.iter().map(AsFd::as_fd));
     }
-    let given = given.get_or_insert_with(|| Given::new(&request));
-    request.extend(given.fields.clone());
-    let descriptors: Vec<BorrowedFd> = given.descriptors.iter().map(AsFd::as_fd).collect();
-    connection.request_with(&descriptors, "attach", "attached", request, QUIET)
+    whole.extend(was.map(Token::expected).unwrap_or_default());
+    let mut ask = |whole| connection.request_with(&descriptors, "attach", "attached", whole, QUIET);
+    let attached = match (ask(whole.clone()), was) {
+        (Err(error), Some(was)) => {
+            was.only_grew(error, &request)?;
+            whole.remove("expect_description");
+            ask(whole)?
+        }
+        (attached, _) => attached?,
+    };
+    let token = Token::of(&attached, &request, resize, was)?;
+    Ok((attached, token))
 }
 
 /// A stream of batches: an iterator. If the daemon dies or is restarted, it waits, and goes on
@@ -134,6 +145,8 @@ pub struct Reader {
     client: Client,
     options: Options,
     identity: Token,
+    hashes: [String; 3],
+    resize: String,
     connection: Option<Connection>, // None: the daemon is lost
     given: Option<Given>,           // descriptors of the dataset; None: not needed so far
     ring: Arc<Ring>,
@@ -159,9 +172,6 @@ impl Reader {
     fn begin(&mut self, attached: &Message) -> Result<(), Error> {
         self.at = Place { epoch: self.options.epoch.into(), position: self.options.position };
         if let Some(token) = &self.options.token {
-            if token.sampling != self.identity.sampling {
-                return Err(Error::token("sampling", &token.sampling, &self.identity.sampling));
-            }
             self.at = Place { epoch: token.epoch, position: token.position };
         }
         if self.options.start == "live" {
@@ -204,6 +214,12 @@ impl Reader {
     /// How often it went on in another ring.
     pub fn moves(&self) -> u64 {
         self.moves
+    }
+
+    /// The fingerprint of the dataset, the hash of transforms, dtype and layout, and that of order,
+    /// sampler, echo and views, which is empty if there are none.
+    pub fn hashes(&self) -> [&str; 3] {
+        self.hashes.each_ref().map(String::as_str)
     }
 
     /// Behind the last batch that was given.
@@ -404,22 +420,20 @@ impl Reader {
         }
         let mut request = request_of(&self.options)?;
         request.remove("start");
-        request.insert("resize", token::sent(&self.identity.resize).into());
+        request.insert("resize", token::sent(&self.resize).into());
         let epochs = self.end.saturating_sub(place.epoch);
         request.extend([
             ("epoch", place.epoch.into()),
             ("position", place.position.into()),
             ("epochs", epochs.into()),
             ("inflight", self.inflight.into()),
-            ("expect_dataset", self.identity.dataset.as_str().into()),
-            ("expect_pipeline", self.identity.pipeline.as_str().into()),
-            ("expect_sampling", self.identity.sampling.as_str().into()),
         ]);
-        let mut given = self.given.take();
-        let attached =
-            self.connection().and_then(|connection| attach(connection, request, &mut given));
-        self.given = given;
-        let attached = attached?;
+        let Some(connection) = self.connection.as_mut() else {
+            return Err(Error::Disconnected("there is no connection".into()));
+        };
+        let (attached, identity) =
+            attach(connection, request, &mut self.given, Some(&self.identity), &self.resize)?;
+        self.identity = identity;
         match attached.ring {
             Some(ring) if ring.like(&self.ring) => self.ring = ring,
             _ => return Err(self.connection()?.broken("a ring of other samples")),

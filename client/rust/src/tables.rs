@@ -71,6 +71,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 1, max: 255 },
         Field { key: "text", kind: Kind::Text, required: true,
             default: 0, min: 0, max: 4096 },
+        Field { key: "description", kind: Kind::Any, required: false,
+            default: 0, min: 0, max: 0 },
     ] },
     MessageType { number: 4, name: "ok", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,
@@ -462,6 +464,28 @@ pub(crate) const MESSAGES: &[MessageType] = &[
         Field { key: "pinned", kind: Kind::Boolean, required: false,
             default: 1, min: 0, max: 1 },
     ] },
+];
+
+/// The fields of ATTACH that decide about bytes: those of a token's description.
+#[rustfmt::skip]
+pub(crate) const BYTES: &[&str] = &[
+    "transforms",
+    "dtype",
+    "layout",
+    "shuffle",
+    "order_seed",
+    "augment_seed",
+    "subset_start",
+    "subset_stop",
+    "exif_orientation",
+    "draft",
+    "sampler",
+    "echo",
+    "echo_window",
+    "views",
+    "order",
+    "window",
+    "resize",
 ];
 
 /// What the daemon opens. Only `path` is required, or `parts`. A relative path is made

@@ -88,7 +88,10 @@ static void attachment_fail(struct attachment *attachment, unsigned code, const 
 	const struct log_facts facts = {.uid = session->connection.uid};
 	log_about(&facts, LOG_LEVEL_DEBUG, "attach of pid %d refused (%s): %s",
 		  (int)session->connection.pid, error_name(code), text);
-	reply_error(session, code, attachment->seq, text);
+	if (code == ERROR_TOKEN)
+		reply_other_token(session, attachment->seq, text, attachment->description.bytes);
+	else
+		reply_error(session, code, attachment->seq, text);
 	session_detach(session);
 }
 

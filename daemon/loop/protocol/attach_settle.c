@@ -77,7 +77,7 @@ static int settle_description(const struct settling *settling, struct fault *fau
 			 arguments->expected.description, own);
 }
 
-/* Do subset, start and share fit the dataset's size? */
+/* Does the subset fit the dataset's size? */
 static int settle_size(const struct settling *settling, struct fault *fault)
 {
 	struct attach_arguments *arguments = settling->arguments;
@@ -93,6 +93,14 @@ static int settle_size(const struct settling *settling, struct fault *fault)
 	arguments->order.first = start;
 	arguments->order.count = stop - start;
 	share->n = stream_positions(&arguments->order);
+	return 0;
+}
+
+/* Do start and share fit an epoch? */
+static int settle_place(const struct settling *settling, struct fault *fault)
+{
+	struct attach_arguments *arguments = settling->arguments;
+	const struct share *share = &arguments->request.share;
 	if (arguments->request.position >= share->n)
 		return fault_say(fault, ERROR_ARGUMENT,
 				 "position %llu is beyond the epoch of %llu samples",
@@ -141,8 +149,8 @@ int attach_settle(struct attach_arguments *arguments, const struct dataset_entry
 		  const struct one_size *size, struct description *description, struct fault *fault)
 {
 	static int (*const steps[])(const struct settling *settling, struct fault *fault) = {
-		settle_pipeline, check_resume_token, settle_size,
-		settle_fields,	 settle_order,	     settle_description,
+		settle_pipeline,    check_resume_token, settle_size,  settle_fields,
+		settle_description, settle_place,	settle_order,
 	};
 	const struct settling settling = {arguments, entry, size, description};
 	int r = 0;

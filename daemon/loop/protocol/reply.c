@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "loop/protocol/reply.h"
 
+#include <string.h>
+
 #include "loop/protocol/session_state.h"
 #include "proto/pack.h"
 
@@ -14,6 +16,18 @@ void reply_ok(struct session *session, uint64_t seq)
 void reply_error(struct session *session, unsigned code, uint64_t seq, const char *text)
 {
 	connection_send_error(&session->connection, code, seq, text);
+}
+
+void reply_other_token(struct session *session, uint64_t seq, const char *text,
+		       struct text description)
+{
+	struct message reply = message_init(MESSAGE_ERROR);
+	reply.error.seq = seq;
+	reply.error.code = ERROR_TOKEN;
+	reply.error.name = (struct text){error_name(ERROR_TOKEN), strlen(error_name(ERROR_TOKEN))};
+	reply.error.text = (struct text){text, strlen(text)};
+	reply.error.description.packed = description;
+	connection_send(&session->connection, &reply);
 }
 
 void reply_no_memory(struct session *session, uint64_t seq)

@@ -144,9 +144,9 @@ func (p *program) attached(ctx context.Context) error {
 		shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(field.Shape), "[]"), " ", "x")
 		fields = append(fields, field.Name+":"+field.DType+":"+shape)
 	}
-	token := p.reader.Token()
+	dataset, pipeline, sampling := p.reader.Hashes()
 	fmt.Printf("attached samples=%d batches=%d dataset=%s pipeline=%s sampling=%s fields=%s\n",
-		p.reader.Samples(), p.reader.BatchCount(), token.Dataset, token.Pipeline, token.Sampling,
+		p.reader.Samples(), p.reader.BatchCount(), dataset, pipeline, sampling,
 		strings.Join(fields, ","))
 	if p.Classes {
 		names, err := p.reader.Classes(ctx)

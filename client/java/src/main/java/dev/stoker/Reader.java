@@ -24,7 +24,9 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
 
   private final Client client;
   private final Map<String, Object> request;
-  private final Token identity;
+  private final String resize; // whose bytes a resize makes
+  private final List<String> hashes;
+  private Token token; // of the stream; null: it is not known yet
   private final long samples;
   private final long batches;
   private final Share share; // which batches are to come
@@ -50,29 +52,23 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   Reader(Client client, Options options) {
     this.client = client;
     request = options.request();
-    Token token = options.token();
-    Token ours = Token.identity(request);
-    if (token != null) begin(token, ours);
+    token = options.token();
+    if (token != null) begin();
     inflight = (Long) request.getOrDefault("inflight", 3L);
     credentials = List.copyOf(client.credentials());
     connection = connect();
     boolean good = false;
     try {
-      String resize = Token.settleResize(request, token, connection.resizes, this::warn);
+      resize = Token.settleResize(request, token, connection.resizes, this::warn);
       Message attached = attach(request);
       samples = attached.number("samples");
       batches = attached.number("batches");
       share = Share.of(request, samples);
-      identity =
-          ours.at(
-              new Place(0, 0),
+      hashes =
+          List.of(
               attached.string("dataset_fingerprint"),
               attached.string("pipeline_hash"),
-              attached.string("sampling_hash"),
-              resize);
-      if (token != null && !token.sampling().equals(identity.sampling())) {
-        throw RequestException.token("sampling", token.sampling(), identity.sampling());
-      }
+              attached.string("sampling_hash"));
       at = first(attached);
       long epochs = (Long) request.getOrDefault("epochs", 0L);
       end = epochs == 0 ? 0 : at.epoch() + epochs;
@@ -85,13 +81,10 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     }
   }
 
-  private void begin(Token token, Token ours) {
-    token.check(ours);
+  private void begin() {
+    token.check(request);
     request.put("epoch", token.place().epoch());
     request.put("position", token.place().position());
-    request.put("expect_dataset", token.dataset());
-    request.put("expect_pipeline", token.pipeline());
-    request.put("expect_sampling", token.sampling());
   }
 
   private Place first(Message attached) {
@@ -118,11 +111,25 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
       all.putAll(given.fields);
       shown = given.descriptors();
     }
-    Message attached = connection.request("attach", "attached", all, shown, QUIET_NS);
+    Message attached = ask(all, shown);
     follow(attached.ring);
+    token = Token.of(attached, request, resize, token);
     held = new AtomicInteger();
     blocking = 0;
     return attached;
+  }
+
+  /** For the stream that the token is of. A daemon that knows more fields has other digests. */
+  private Message ask(Map<String, Object> fields, int[] shown) {
+    if (token != null) fields.putAll(token.expected());
+    try {
+      return connection.request("attach", "attached", fields, shown, QUIET_NS);
+    } catch (RequestException e) {
+      if (token == null) throw e;
+      token.allow(e, request);
+      fields.remove("expect_description");
+      return connection.request("attach", "attached", fields, shown, QUIET_NS);
+    }
   }
 
   /** Later batches are in this ring; those that are held keep theirs. */
@@ -144,9 +151,6 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     fields.put("position", place.position());
     fields.put("epochs", end > 0 ? end - place.epoch() : 0L);
     fields.put("inflight", inflight);
-    fields.put("expect_dataset", identity.dataset());
-    fields.put("expect_pipeline", identity.pipeline());
-    fields.put("expect_sampling", identity.sampling());
     attach(fields);
     return true;
   }
@@ -176,10 +180,17 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     return moves;
   }
 
+  /**
+   * The fingerprint of the dataset, the hash of transforms, dtype and layout, and that of order,
+   * sampler, echo and views, which is empty if there are none.
+   */
+  public List<String> hashes() {
+    return hashes;
+  }
+
   /** Behind the last batch that was given. */
   public Token token() {
-    return identity.at(
-        at, identity.dataset(), identity.pipeline(), identity.sampling(), identity.resize());
+    return token.at(at);
   }
 
   private Connection connect() {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 package dev.stoker;
 
+import java.util.Map;
+
 /** The daemon refused a request, or ended the connection. */
 public final class RequestException extends StokerException {
   private static final long serialVersionUID = 1;
   private static final int TOKEN = 25;
   private final long code;
+  private transient Map<String, Object> description; // of "token": of what was asked for
 
   RequestException(long code, String name, String text) {
     super(name, text.isEmpty() ? name : text);
@@ -13,13 +16,22 @@ public final class RequestException extends StokerException {
   }
 
   static RequestException of(Message message) {
-    return new RequestException(
-        message.number("code"), message.string("name"), message.string("text"));
+    RequestException out =
+        new RequestException(
+            message.number("code"), message.string("name"), message.string("text"));
+    if (Json.of(message.value("description"), false) instanceof Map<?, ?> map) {
+      out.description = Json.map(map);
+    }
+    return out;
   }
 
   static RequestException token(String what, Object theirs, Object ours) {
     String text = what + ": the token is for " + theirs + ", these options have " + ours;
     return new RequestException(TOKEN, "token", text);
+  }
+
+  Map<String, Object> description() {
+    return description;
   }
 
   /** Its number in the protocol's table. */

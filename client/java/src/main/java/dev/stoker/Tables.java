@@ -62,6 +62,27 @@ final class Tables {
           new MessageType(40L, "drop", drop()),
           new MessageType(41L, "pin", pin()));
 
+  /** The fields of ATTACH that decide about bytes: those of a token's description. */
+  static final List<String> BYTES =
+      List.of(
+          "transforms",
+          "dtype",
+          "layout",
+          "shuffle",
+          "order_seed",
+          "augment_seed",
+          "subset_start",
+          "subset_stop",
+          "exif_orientation",
+          "draft",
+          "sampler",
+          "echo",
+          "echo_window",
+          "views",
+          "order",
+          "window",
+          "resize");
+
   private Tables() {}
 
   private static List<Field> hello() {
@@ -99,7 +120,9 @@ final class Tables {
         new Field("name", Kind.TEXT, true,
             0L, 1L, 255L),
         new Field("text", Kind.TEXT, true,
-            0L, 0L, 4096L));
+            0L, 0L, 4096L),
+        new Field("description", Kind.ANY, false,
+            0L, 0L, 0L));
   }
 
   private static List<Field> ok() {

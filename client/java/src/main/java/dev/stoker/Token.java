@@ -1,80 +1,124 @@
 // SPDX-License-Identifier: MIT
 package dev.stoker;
 
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * Where to resume, and of which stream. As JSON the clients of all languages understand it. It is
- * the same on all ranks after the same number of batches; batch size and world may differ when it
- * is used. Numbers of 64 bits are unsigned.
+ * the same on all ranks after the same number of batches; batch size and world size may differ when
+ * it is used.
  *
- * @param dataset fingerprint
- * @param pipeline hash
- * @param sampling hash of sampler, echo and views, if there are any
- * @param resize whose bytes a resize makes; empty, of an older client: pillow-12
- * @param orderSeed of the order
- * @param augmentSeed of the random transforms
- * @param shuffle or in the order of the dataset
- * @param subset start, and stop if there is one; empty: all samples
- * @param exifOrientation of the options
  * @param place where the next batch begins
+ * @param description the fields of ATTACH that decide about bytes
+ * @param digest of the description, by the daemon; empty: it has some fields only, as they were
+ *     asked for
+ * @param fingerprints what stands for the rest, by kind; there may be kinds that this client does
+ *     not know
  */
 public record Token(
-    String dataset,
-    String pipeline,
-    String sampling,
-    String resize,
-    long orderSeed,
-    long augmentSeed,
-    boolean shuffle,
-    List<Long> subset,
-    boolean exifOrientation,
-    Place place) {
+    Place place, Map<String, Object> description, String digest, Map<String, String> fingerprints) {
 
-  /** One of these fields of ATTACH, without what only the daemon knows. */
-  static Token identity(Map<String, Object> request) {
-    Long stop = (Long) request.get("subset_stop");
-    Long start = (Long) request.getOrDefault("subset_start", 0L);
-    List<Long> subset = stop == null ? List.of(start) : List.of(start, stop);
-    return new Token(
-        "",
-        "",
-        "",
-        "",
-        (Long) request.getOrDefault("order_seed", 0L),
-        (Long) request.getOrDefault("augment_seed", 0L),
-        (Boolean) request.getOrDefault("shuffle", true),
-        start == 0 && stop == null ? List.of() : subset,
-        (Boolean) request.getOrDefault("exif_orientation", false),
-        new Place(0, 0));
+  /** Fields of ATTACHED that are fingerprints, by their kinds. */
+  private static final Map<String, String> KINDS =
+      Map.of(
+          "dataset",
+          "dataset_fingerprint",
+          "pipeline",
+          "pipeline_hash",
+          "sampling",
+          "sampling_hash");
+
+  /** That of a stream that was attached to as {@code was} says, if there is one. */
+  static Token of(Message attached, Map<String, Object> request, String resize, Token was) {
+    boolean described = attached.value("description") instanceof Map<?, ?>;
+    String digest = described ? attached.string("digest") : "";
+    Map<String, String> kinds = new TreeMap<>(was == null ? Map.of() : was.fingerprints);
+    KINDS.forEach(
+        (kind, field) -> {
+          String own = attached.string(field);
+          String theirs = kinds.put(kind, own);
+          if (theirs != null) same(kind, theirs, own);
+          if (!digest.isEmpty() && !kind.equals("dataset")) kinds.remove(kind);
+        });
+    Map<String, Object> description = asked(request, resize);
+    if (!digest.isEmpty()) {
+      description = Json.map(Json.of(attached.value("description"), false));
+    } else if (was != null && !was.digest.isEmpty()) {
+      throw RequestException.token(
+          "digest", was.digest, "none: this stokerd is older than the token, update it");
+    }
+    return new Token(new Place(0, 0), description, digest, kinds);
   }
 
-  Token at(Place place, String dataset, String pipeline, String sampling, String resize) {
-    return new Token(
-        dataset,
-        pipeline,
-        sampling,
-        resize,
-        orderSeed,
-        augmentSeed,
-        shuffle,
-        subset,
-        exifOrientation,
-        place);
+  Token at(Place place) {
+    return new Token(place, description, digest, fingerprints);
   }
 
-  /** Is it for these options? The daemon compares the rest. */
-  void check(Token ours) {
-    same("order_seed", orderSeed, ours.orderSeed);
-    same("augment_seed", augmentSeed, ours.augmentSeed);
-    same("shuffle", shuffle, ours.shuffle);
-    same("subset", subset, ours.subset);
-    same("exif_orientation", exifOrientation, ours.exifOrientation);
+  private String resize() {
+    return (String) description.getOrDefault("resize", "");
+  }
+
+  /** The fields of an ATTACH that is to be of this stream. */
+  Map<String, Object> expected() {
+    Map<String, Object> out = new LinkedHashMap<>();
+    out.put("expect_description", digest);
+    for (String kind : KINDS.keySet()) {
+      if (fingerprints.containsKey(kind)) out.put("expect_" + kind, fingerprints.get(kind));
+    }
+    return out;
+  }
+
+  /** Is it for this request, as far as the daemon does not compare it? */
+  void check(Map<String, Object> request) {
+    if (fingerprints.keySet().stream().noneMatch(KINDS::containsKey)) {
+      throw RequestException.token("fingerprints", fingerprints.keySet(), KINDS.keySet());
+    }
+    if (digest.isEmpty()) compare(asked(request, description.get("resize")), null);
+  }
+
+  /** The numbers and truths of a request that decide about bytes. */
+  private static Map<String, Object> asked(Map<String, Object> request, Object resize) {
+    Map<String, Object> out = new LinkedHashMap<>();
+    out.put("resize", resize);
+    for (Tables.Field field : Message.type("attach").fields()) {
+      if (Tables.BYTES.contains(field.key())
+          && (field.kind() == Tables.Kind.UINT || field.kind() == Tables.Kind.BOOLEAN)) {
+        Object value = request.getOrDefault(field.key(), Message.empty(field));
+        out.put(field.key(), Json.of(value, true));
+      }
+    }
+    return out;
+  }
+
+  /**
+   * Finds the first field that differs. What the token does not say, because its client or daemon
+   * knew fewer fields, is equal unless this request says it.
+   */
+  private void compare(Map<String, Object> ours, Map<String, Object> request) {
+    new TreeMap<>(description).forEach((key, theirs) -> same(key, theirs, ours.get(key)));
+    if (request == null) return;
+    for (Tables.Field field : Message.type("attach").fields()) {
+      String key = field.key();
+      Object own = request.get(key);
+      boolean said = own != null && !own.equals("") && !own.equals(Message.empty(field));
+      if (said && Tables.BYTES.contains(key) && !description.containsKey(key)) {
+        throw RequestException.token(key, "nothing", Json.write(Json.of(own, true)));
+      }
+    }
+  }
+
+  /** Throws the error, with the field that differs, unless the daemon only knows more fields. */
+  void allow(RequestException error, Map<String, Object> request) {
+    if (digest.isEmpty() || error.description() == null) throw error;
+    compare(error.description(), request);
   }
 
   private static final String PILLOW_12 = "pillow-12";
@@ -94,9 +138,12 @@ public record Token(
     String asked = (String) request.getOrDefault("resize", "");
     String must = asked;
     if (token != null) {
-      must = token.resize.isEmpty() ? PILLOW_12 : token.resize;
-      if (!asked.isEmpty()) same("resize", must, asked);
-      else if (token.resize.isEmpty()) warn.accept(OLD_TOKEN);
+      String said = token.resize();
+      must = said.isEmpty() ? PILLOW_12 : said;
+      if (!asked.isEmpty() && !asked.equals(must)) {
+        throw RequestException.token("resize", must, asked);
+      }
+      if (asked.isEmpty() && said.isEmpty()) warn.accept(OLD_TOKEN);
     }
     String resize = must.isEmpty() ? PILLOW_13 : must;
     if (resize.equals(PILLOW_13) && !known) {
@@ -112,65 +159,93 @@ public record Token(
   }
 
   private static void same(String what, Object theirs, Object ours) {
-    if (!Objects.equals(theirs, ours)) throw RequestException.token(what, theirs, ours);
+    if (!isSame(theirs, ours)) {
+      throw RequestException.token(what, words(theirs), words(ours));
+    }
+  }
+
+  private static String words(Object tree) {
+    String words = tree instanceof String string ? string : Json.write(tree);
+    return words.length() > 300 ? words.substring(0, 300) + "..." : words;
+  }
+
+  /** The first of them may have been JSON of another language, which writes 1.0 as 1. */
+  private static boolean isSame(Object theirs, Object ours) {
+    return switch (theirs) {
+      case Number number when ours instanceof Number own ->
+          decimal(number).compareTo(decimal(own)) == 0;
+      case String digits when ours instanceof Number own && digits.matches("\\d+") ->
+          new BigDecimal(digits).compareTo(decimal(own)) == 0;
+      case List<?> list when ours instanceof List<?> own -> {
+        boolean same = list.size() == own.size();
+        for (int i = 0; same && i < list.size(); i++) same = isSame(list.get(i), own.get(i));
+        yield same;
+      }
+      case Map<?, ?> map when ours instanceof Map<?, ?> own ->
+          map.keySet().equals(own.keySet())
+              && map.keySet().stream().allMatch(key -> isSame(map.get(key), own.get(key)));
+      case null, default -> Objects.equals(theirs, ours);
+    };
+  }
+
+  private static BigDecimal decimal(Number number) {
+    return new BigDecimal(number.toString());
   }
 
   /** As JSON. */
   public String toJson() {
-    String part = "null";
-    if (!subset.isEmpty()) {
-      String stop = subset.size() > 1 ? Long.toUnsignedString(subset.get(1)) : "null";
-      part = "[" + Long.toUnsignedString(subset.get(0)) + ", " + stop + "]";
-    }
-    return """
-    {"version": 1, "dataset": "%s", "pipeline": "%s", "sampling": "%s", "resize": "%s", \
-    "order_seed": %s, "augment_seed": %s, "shuffle": %b, "subset": %s, "exif_orientation": %b, "epoch": %s, \
-    "position": %s}\
-    """
-        .formatted(
-            dataset,
-            pipeline,
-            sampling,
-            resize,
-            Long.toUnsignedString(orderSeed),
-            Long.toUnsignedString(augmentSeed),
-            shuffle,
-            part,
-            exifOrientation,
-            Long.toUnsignedString(place.epoch()),
-            Long.toUnsignedString(place.position()));
+    Map<String, Object> out = new LinkedHashMap<>();
+    out.put("version", 2L);
+    out.put("epoch", Json.of(place.epoch(), true));
+    out.put("position", Json.of(place.position(), true));
+    out.put("description", description);
+    out.put("digest", digest);
+    out.put("fingerprints", fingerprints);
+    return Json.write(out);
   }
 
-  /** Of what any client wrote: one flat map. */
+  /** Of what a client of any language and version wrote. */
   public static Token parse(String json) {
-    if (!member(json, "version").equals("1")) {
-      throw new IllegalArgumentException("the token is not of version 1");
+    try {
+      Map<String, Object> all = Json.map(Json.parse(json));
+      Place place = new Place(whole(all.get("epoch")), whole(all.get("position")));
+      long version = whole(all.get("version"));
+      if (version == 1) return first(all, place);
+      if (version != 2) {
+        throw new IllegalArgumentException("the token is of version " + version + ", not 1 or 2");
+      }
+      Map<String, String> kinds = new TreeMap<>();
+      Json.map(all.get("fingerprints")).forEach((kind, value) -> kinds.put(kind, (String) value));
+      Map<String, Object> description = Json.map(all.get("description"));
+      return new Token(
+          place,
+          new TreeMap<>(description),
+          Objects.requireNonNull((String) all.get("digest")),
+          kinds);
+    } catch (ClassCastException | NullPointerException e) {
+      throw new IllegalArgumentException("the token lacks a field, or one has another type", e);
     }
-    return new Token(
-        member(json, "dataset"),
-        member(json, "pipeline"),
-        member(json, "sampling"),
-        json.contains("\"resize\"") ? member(json, "resize") : "",
-        Long.parseUnsignedLong(member(json, "order_seed")),
-        Long.parseUnsignedLong(member(json, "augment_seed")),
-        Boolean.parseBoolean(member(json, "shuffle")),
-        subsetOf(member(json, "subset")),
-        Boolean.parseBoolean(member(json, "exif_orientation")),
-        new Place(
-            Long.parseUnsignedLong(member(json, "epoch")),
-            Long.parseUnsignedLong(member(json, "position"))));
   }
 
-  private static List<Long> subsetOf(String text) {
-    if (text.equals("null")) return List.of();
-    Matcher numbers = Pattern.compile("\\d+").matcher(text);
-    return numbers.results().map(found -> Long.parseUnsignedLong(found.group())).toList();
+  /** Version 1, which has some fields, and hashes of the rest. */
+  private static Token first(Map<String, Object> all, Place place) {
+    Map<String, String> kinds = new TreeMap<>();
+    KINDS.forEach((kind, field) -> kinds.put(kind, (String) all.getOrDefault(kind, "")));
+    Map<String, Object> description = new TreeMap<>();
+    for (String key : Tables.BYTES) {
+      if (all.containsKey(key)) description.put(key, all.get(key));
+    }
+    List<Object> subset = new ArrayList<>();
+    if (all.get("subset") instanceof List<?> list) subset.addAll(list);
+    Object start = subset.isEmpty() ? Long.valueOf(0) : subset.get(0);
+    Object stop = subset.size() > 1 ? subset.get(1) : null;
+    description.put("subset_start", start);
+    description.put("subset_stop", stop == null ? Json.of(-1L, true) : stop);
+    return new Token(place, description, "", kinds);
   }
 
-  private static String member(String json, String key) {
-    String value = "(?:\"([^\"\\\\]*)\"|(\\[[^\\]]*\\]|[^,}\\s]+))";
-    Matcher found = Pattern.compile("\"" + key + "\"\\s*:\\s*" + value).matcher(json);
-    if (!found.find()) throw new IllegalArgumentException("the token has no " + key);
-    return found.group(1) != null ? found.group(1) : found.group(2);
+  /** JavaScript's JSON.stringify() writes a number beyond 2^53 as a text. */
+  private static long whole(Object value) {
+    return new BigInteger(Objects.requireNonNull(value).toString()).longValue();
   }
 }

@@ -28,15 +28,14 @@ final class Conformance {
   private long taken;
 
   private Conformance(String socket, String words) {
-    request = Json.map(Json.parse(words));
+    request = Json.map(Golden.parse(words));
     Path path = socket.isEmpty() ? null : Path.of(socket);
     Duration wait = Duration.ofMillis(asked("reconnect_ms", 60_000));
     List<Credentials> own = credentials("credentials");
     Client client = new Client(path, wait, text -> System.err.println(text), own);
     Options options = options(Json.map(request.get("attach")));
     if (request.containsKey("token")) {
-      int at = words.indexOf("{", words.indexOf("\"token\""));
-      options.token(Token.parse(words.substring(at, words.indexOf('}', at) + 1)));
+      options.token(Token.parse(Json.write(request.get("token"))));
     }
     reader = client.attach(options);
   }
@@ -135,14 +134,13 @@ final class Conformance {
                   return field.name() + ":" + field.dtype() + ":" + shape;
                 })
             .collect(Collectors.joining(","));
-    Token token = reader.token();
     System.out.printf(
         "attached samples=%d batches=%d dataset=%s pipeline=%s sampling=%s fields=%s%n",
         reader.samples(),
         reader.batches(),
-        token.dataset(),
-        token.pipeline(),
-        token.sampling(),
+        reader.hashes().get(0),
+        reader.hashes().get(1),
+        reader.hashes().get(2),
         fields);
     if (Boolean.TRUE.equals(request.get("classes"))) {
       System.out.println("classes names=" + names(reader.classes()));

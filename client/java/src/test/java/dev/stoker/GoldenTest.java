@@ -70,7 +70,7 @@ final class GoldenTest {
   }
 
   public static void main(String[] arguments) throws IOException {
-    Map<String, Object> golden = Json.map(Json.parse(Files.readString(Path.of(arguments[0]))));
+    Map<String, Object> golden = Json.map(Golden.parse(Files.readString(Path.of(arguments[0]))));
     for (Object item : Json.list(golden.get("frames"))) {
       Map<String, Object> row = Json.map(item);
       checkDecoded(row);

@@ -4,14 +4,13 @@ package dev.stoker;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * JSON for the tests: {"hex": "ff00"} is a Text by its bytes, {"uint": "..."} a number, as in the
- * golden frames. Whole numbers are Long or BigInteger, others Double.
+ * JSON as a tree: maps, lists, String, Boolean, null; whole numbers are Long or BigInteger, others
+ * Double.
  */
 final class Json {
   private final String text;
@@ -21,8 +20,76 @@ final class Json {
     this.text = text;
   }
 
+  /** Throws an IllegalArgumentException if it is none. */
   static Object parse(String text) {
-    return new Json(text).value();
+    try {
+      return new Json(text).value();
+    } catch (StringIndexOutOfBoundsException e) {
+      throw new IllegalArgumentException("the JSON is cut short");
+    }
+  }
+
+  /** A tree of a message, or of a request, in which 64 bits are those of an unsigned number. */
+  static Object of(Object tree, boolean request) {
+    return switch (tree) {
+      case Text text -> text.toString();
+      case Call call -> of(call.map(), request);
+      case Long bits when request && bits < 0 -> new BigInteger(Long.toUnsignedString(bits));
+      case List<?> items -> items.stream().map(item -> of(item, request)).toList();
+      case Map<?, ?> map -> {
+        Map<String, Object> out = new LinkedHashMap<>();
+        map.forEach((key, value) -> out.put(key.toString(), of(value, request)));
+        yield out;
+      }
+      case null, default -> tree;
+    };
+  }
+
+  /** Of a tree. */
+  static String write(Object tree) {
+    StringBuilder out = new StringBuilder();
+    write(tree, out);
+    return out.toString();
+  }
+
+  private static void write(Object tree, StringBuilder out) {
+    switch (tree) {
+      case String string -> writeString(string, out);
+      case List<?> items -> {
+        out.append('[');
+        for (Object item : items) {
+          write(item, out);
+          out.append(", ");
+        }
+        end(out, ']');
+      }
+      case Map<?, ?> map -> {
+        out.append('{');
+        for (Map.Entry<?, ?> entry : map.entrySet()) {
+          writeString((String) entry.getKey(), out);
+          out.append(": ");
+          write(entry.getValue(), out);
+          out.append(", ");
+        }
+        end(out, '}');
+      }
+      case null, default -> out.append(tree);
+    }
+  }
+
+  private static void end(StringBuilder out, char bracket) {
+    if (out.charAt(out.length() - 1) == ' ') out.setLength(out.length() - 2);
+    out.append(bracket);
+  }
+
+  private static void writeString(String string, StringBuilder out) {
+    out.append('"');
+    for (char c : string.toCharArray()) {
+      if (c == '"' || c == '\\') out.append('\\').append(c);
+      else if (c < ' ') out.append("\\u%04x".formatted((int) c));
+      else out.append(c);
+    }
+    out.append('"');
   }
 
   @SuppressWarnings("unchecked")
@@ -83,12 +150,6 @@ final class Json {
       String key = string();
       skip(':');
       out.put(key, value());
-    }
-    if (out.size() == 1 && out.get("hex") instanceof String digits) {
-      return new Text(HexFormat.of().parseHex(digits));
-    }
-    if (out.size() == 1 && out.get("uint") instanceof String digits) {
-      return number(digits);
     }
     return out;
   }
