@@ -9,7 +9,7 @@
 
 #include "proto/tables.h"
 
-/* What is still to be read. */
+/* The text that is still to be read. */
 struct reader {
 	const char *at;
 	unsigned depth;
@@ -47,7 +47,8 @@ static char *put_utf8(char *to, unsigned code)
 	return to;
 }
 
-/* What stands behind a backslash; NULL: no escape does. Each half of a pair is a character. */
+/* Reads what stands behind a backslash; NULL: no escape does. Each half of a pair is a character.
+ */
 static char *read_escape(struct reader *reader, char *to)
 {
 	static const char names[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";

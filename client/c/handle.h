@@ -79,7 +79,7 @@ int handle_open(struct stoker *stoker);
 /* Send ATTACH, wait for ATTACHED, and map its ring. */
 int handle_ask_attach(struct stoker *stoker, struct message *request, struct message *reply_out);
 
-/* The same as its token says, if it has one. A daemon that knows more fields than that has other
+/* Ask as its token says, if it has one. A daemon that knows more fields than that has other
  * digests: then it is asked again without. -ESTALE names the field that differs. */
 int handle_ask_token(struct stoker *stoker, struct attach *attach, struct message *reply_out);
 

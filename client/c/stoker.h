@@ -346,9 +346,9 @@ STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options 
 STOKER_API const struct stoker_info *stoker_info(const struct stoker *stoker);
 
 /*
- * Where to resume, and of which stream: JSON that the clients of all languages take, for `token` of
- * the options. Behind the last batch that stoker_next() gave. Valid until it is called again, or
- * the handle is freed. NULL: not attached, or no memory.
+ * A token says where to resume, and of which stream: JSON that the clients of all languages take,
+ * for `token` of the options. Behind the last batch that stoker_next() gave. Valid until it is
+ * called again, or the handle is freed. NULL: not attached, or no memory.
  */
 STOKER_API const char *stoker_token(struct stoker *stoker);
 

@@ -178,7 +178,7 @@ static void pack_first_description(struct packer *packer, const struct value *fi
 	pack_map_end(packer, map);
 }
 
-/* Of version 1, which has some fields, and hashes of the rest. */
+/* Read version 1, which has some fields, and hashes of the rest. */
 static int read_first(struct token *out, const struct value *first, struct fault *fault)
 {
 	const struct message initial = message_init(MESSAGE_ATTACH);
@@ -302,7 +302,7 @@ int token_ask(const struct token *token, struct message_attach *attach, struct f
 	return r;
 }
 
-/* What the token does not say must be what absence means. */
+/* Refuses what the ATTACH asks for if the token does not have the field. */
 static int compare_unsaid(const struct token *token, const struct message_attach *attach,
 			  struct fault *fault)
 {
@@ -329,7 +329,7 @@ int token_compare(const struct token *token, const struct value *description,
 	return r ? r : compare_unsaid(token, attach, fault);
 }
 
-/* What is known of a stream whose daemon has no descriptions. */
+/* Packs what is known of a stream whose daemon has no descriptions. */
 static int pack_description(struct packer *packer, const struct message_attach *attach,
 			    const char *resize, struct fault *fault)
 {

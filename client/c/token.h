@@ -19,11 +19,11 @@ struct token {
 };
 #define TOKEN_NULL ((struct token){0})
 
-/* Of what a client of any language and version wrote. 0, -EINVAL or -ENOMEM, explained. */
+/* Reads what a client of any language and version wrote. 0, -EINVAL or -ENOMEM, explained. */
 int token_read(struct token *out, const char *json, struct fault *fault);
 void token_deinit(struct token *token); /* may be called twice */
 
-/* Whose bytes a resize makes, as a word; "", of an older client: those of Pillow 12. */
+/* Returns whose bytes a resize makes, as a word; "", of an older client: those of Pillow 12. */
 struct text token_resize(const struct token *token);
 /* Put the place, and what is expected there, into an ATTACH that borrows from it. 0 or -ESTALE: it
  * is of something else, as far as the daemon does not compare it. */
@@ -35,8 +35,8 @@ int token_refuse(struct fault *fault, struct text what, const char *theirs, cons
  * 0, -ESTALE with the first field that differs, or -ENOMEM. */
 int token_compare(const struct token *token, const struct value *description,
 		  const struct message_attach *attach, struct fault *fault);
-/* That of a stream that was attached to, as `was` says: a token without a place. 0, -ESTALE or
- * -ENOMEM. */
+/* Makes that of a stream that was attached to, as `was` says: a token without a place. 0, -ESTALE
+ * or -ENOMEM. */
 int token_make(struct token *out, const struct token *was, const struct message_attach *attach,
 	       const struct message_attached *attached, const char *resize, struct fault *fault);
 /* As JSON, which the caller frees; NULL: no memory. */
