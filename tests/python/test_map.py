@@ -113,7 +113,7 @@ def test_a_state_is_of_one_function(load, folder):
     loader = load(folder, stoker.Map(own_maps.invert), num_workers=1)
     next(iter(loader))
     state = loader.state_dict()
-    with pytest.raises(stoker.Error, match="pipeline"):
+    with pytest.raises(stoker.Error, match="transforms"):
         load(folder, stoker.Map(own_maps.failing), num_workers=1).load_state_dict(state)
     again = load(folder, stoker.Map(own_maps.invert), num_workers=1)
     again.load_state_dict(state)
