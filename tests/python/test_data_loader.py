@@ -109,6 +109,16 @@ def test_a_folder_is_read_by_the_daemon(beside, folder, workers):
     assert beside(part, batch_size=4, shuffle=True, num_workers=workers) == plan
 
 
+def test_own_transforms_run_behind_the_daemons(beside, folder):
+    steps = [T.Resize(20), T.CenterCrop(16), code.Invert(), T.ToTensor(), T.Normalize(.5, .2)]
+    plan = beside(ImageFolder(folder, T.Compose(steps)), batch_size=4, num_workers=2, shuffle=True)
+    assert plan == ("the daemon reads and decodes the 21 pictures of ImageFolder and runs Resize, "
+                    "CenterCrop; 2 producers run Invert, ToTensor, Normalize")
+    plan = beside(ImageFolder(folder, code.tensor), batch_size=7, num_workers=1)
+    assert plan == ("the daemon reads and decodes the 21 pictures of ImageFolder; 1 producers run "
+                    "tensor")
+
+
 def test_bytes_of_pictures(beside, folder):
     steps = T.Compose([T.Compose([T.Resize((20, 24))]), T.PILToTensor()])
     assert beside(ImageFolder(folder, steps), batch_size=4).startswith("the daemon reads")
@@ -178,7 +188,7 @@ def no_transform(dataset):
     (changed_target, "target_transform"), (changed_samples, "other samples"),
     (changed_transform, "Resize was changed"),
     (own_transform, "changed_loader is a transform of your own"),
-    (own_lambda, "Lambda"), (tensors_first, "do not make a tensor"),
+    (own_lambda, "RandomApply is none"), (tensors_first, "go on with tensors"),
     (no_transform, "it has no transform")])
 def test_what_the_daemon_does_not_read_by_itself(folder, change, why):
     dataset = ImageFolder(folder, T.Compose(STEPS))

@@ -6,6 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 import torch
+from PIL import ImageOps
 from torch.utils.data import Dataset, IterableDataset, Sampler, get_worker_info
 from torchvision.datasets import ImageFolder
 
@@ -106,3 +107,14 @@ class OwnFolder(ImageFolder):
 
 def pad(batch):
     return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)
+
+
+class Invert:
+    """A transform of one's own, of PIL images."""
+
+    def __call__(self, picture):
+        return ImageOps.invert(picture)
+
+
+def tensor(picture):
+    return torch.from_numpy(np.asarray(picture.resize((8, 9))).astype(np.int32))

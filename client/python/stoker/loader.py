@@ -464,7 +464,7 @@ class Loader(Reader):
 
     def _take_map(self, code: MapCode, count: int, path: str, shown: bytes) -> None:
         """The code of a Map of the list of transforms, and start what runs it."""
-        self._map_producers = Producers(code, code.identity(), count, path, shown)
+        self._map_producers = code.kept or Producers(code, code.identity(), count, path, shown)
         self._labelled = code.tree is not None
         self._tree = code.tree or self._tree
 

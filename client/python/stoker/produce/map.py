@@ -11,7 +11,7 @@ import numpy as np
 
 from ..transforms import Transform
 from .producer import Record, RecordOfArrays
-from .seeds import Seeds
+from .seeds import Seeds, as_they_were
 from .source import Source
 from .tree import Tree
 
@@ -82,8 +82,9 @@ class MapCode(Source):
         like = self._like
         if like is None:
             call = copy.copy(self.code)
-            Seeds(call).set(0, 0, 0)
-            like = call(np.zeros((*_size_behind(before), 3), np.uint8))
+            with as_they_were():
+                Seeds(call).set(0, 0, 0)
+                like = call(np.zeros((*_size_behind(before), 3), np.uint8))
         self.tree = Tree(like)
 
     def identity(self) -> str:

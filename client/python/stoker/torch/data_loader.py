@@ -46,8 +46,8 @@ class DataLoader(torch.utils.data.DataLoader):
     the same seeds, the same batches of the same values. Only who makes them differs.
 
     - A folder of pictures (torchvision's ImageFolder or DatasetFolder, also within Subset or
-      random_split) whose transforms are all torchvision's own is read, decoded and transformed by
-      the daemon.
+      random_split) is read and decoded by the daemon, which also runs its transforms up to the
+      first that it does not have; those behind it run in producers (see stoker.Map).
     - Any other dataset runs in ``num_workers`` producers: processes that make samples straight into
       the daemon's memory, and that are kept over epochs. Before each sample ``random``, NumPy's and
       torch's generators are seeded from the epoch's seed and the sample's place, so what is drawn
@@ -131,8 +131,10 @@ class DataLoader(torch.utils.data.DataLoader):
         if self._stream is not None:
             self._stream.close()
             self._stream = None
-        if self._way is not None and isinstance(self._way.by, KeptSource):
-            self._way.by.close()
+        by = None if self._way is None else self._way.by
+        kept = by.kept if isinstance(by, Lowered) else by
+        if kept is not None:
+            kept.close()
 
     # How samples are made
 
@@ -155,18 +157,27 @@ class DataLoader(torch.utils.data.DataLoader):
         dataset, lists = within(self.dataset)
         self._lists = lists
         before = None if self._way is None else self._way.by
-        found = lowered(dataset, before)
+        found = lowered(dataset, before, self.num_workers)
         if isinstance(found, Lowered):
-            return _Way(found, f"the daemon reads, decodes and transforms the "
-                               f"{len(dataset.samples)} pictures of {type(dataset).__name__}")
+            return _Way(found, self._words(found, dataset))
         if self.num_workers == 0:
-            return _left(f"num_workers=0 runs your code here ({found})")
+            return _left(found if "num_workers=0" in found else
+                         f"num_workers=0 runs your code here: {found}")
         source = before if isinstance(before, KeptSource) else \
             source_of(dataset, self.worker_init_fn)
         if isinstance(source, str):
             return _left(source)
         return _Way(source, f"{self.num_workers} producers make the samples of "
                             f"{type(dataset).__qualname__}: {found}")
+
+    def _words(self, found: Lowered, dataset: Any) -> str:
+        what = f"the {len(dataset.samples)} pictures of {type(dataset).__name__}"
+        if not found.own:
+            return f"the daemon reads, decodes and transforms {what}"
+        names = [getattr(one, "__qualname__", type(one).__qualname__) for one in found.own]
+        known = [one["name"] for one in found.transforms[:-1]]
+        return (f"the daemon reads and decodes {what}{' and runs ' if known else ''}"
+                f"{', '.join(known)}; {self.num_workers} producers run {', '.join(names)}")
 
     def _torch_iter(self) -> Iterator[Any]:
         batches: Iterator[Any] = super().__iter__()
@@ -208,6 +219,9 @@ class DataLoader(torch.utils.data.DataLoader):
             augment_seed=drawn.seed, rank=0, world_size=1, epochs=epoch + 1,
             timeout=self.timeout or None)
         if isinstance(by, Lowered):
+            if by.kept is not None:
+                by.kept.begin(self.node.socket, self.num_workers)
+                options["num_workers"] = self.num_workers
             return self.node.loader(by.dataset, transforms=by.transforms, dtype=by.dtype,
                                     resize=by.resize, **options)
         by.begin(self.node.socket, self.num_workers)
@@ -222,7 +236,7 @@ class _Epoch:
         self.drawn = drawn
         self.batches, self.batches_done = len(drawn.batches), done
         self._pin = owner.pin_memory and torch.cuda.is_available()
-        self._tree = by.tree if isinstance(by, KeptSource) else None
+        self._tree, self._labelled = by.tree, isinstance(by, Lowered)
         self._stream = stream
         self._iteration: Iterator[Any] = iter(()) if stream is None else \
             self._begin(stream, owner.device)
@@ -239,8 +253,11 @@ class _Epoch:
         return pin_memory(batch) if self._pin else batch
 
     def _begin(self, stream: _loader.Loader, device: Any) -> Iterator[Any]:
-        names = ["image", "label"] if self._tree is None else \
-            [name for name in stream.fields if name != "index"][:len(self._tree.leaves)]
+        names = ["image", "label"] if self._tree is None else [
+            name for name in stream.fields if name != "index"]
+        if self._labelled and self._tree is not None:
+            names.remove("label")
+            names = [*names[:len(self._tree.leaves)], "label"]
         if device is not None and torch.device(device).type != "cpu":
             stream._copier = Copier(Cuda(device))
             return DeviceIteration(stream, stream._copier, names, self._joined)
@@ -255,7 +272,11 @@ class _Epoch:
 
     def _joined(self, tensors: Mapping[str, Any]) -> Any:
         items = list(tensors.values())
-        return items if self._tree is None else collated(self._tree.join(items))
+        if self._tree is None:
+            return items
+        leaves = len(self._tree.leaves)
+        made = collated(self._tree.join(items))
+        return [made, *items[leaves:]] if self._labelled else made
 
 
 def _left(why: str) -> _Way:

@@ -2,18 +2,24 @@
 """Datasets of torchvision that the daemon can read by itself: their files are decoded and
 transformed there, and no code of the program runs.
 
-Only what is known to give the same is taken: the exact classes, not changed, with transforms that
-all are torchvision's own and known here, those of pictures before the one that makes a tensor. All
-else is left to the program's own code. Any thread.
+Only what is known to give the same is taken: the exact classes, not changed, and of the transforms
+the first ones that are torchvision's own and known here. Those behind them run as a Map, in the
+program's processes. Any thread.
 """
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Union
 
 from .. import _listed, samplers
 from .. import transforms as _transforms
 from .._timm import as_torchvision
+from ..produce import shipping
+from ..produce.map import Map
+from ..produce.seeds import as_they_were
+from ..produce.tree import Tree
+from .own_code import Kept, differs
 from .subsets import indices_within, within
 
 _FOLDERS = ("ImageFolder", "DatasetFolder")
@@ -23,35 +29,54 @@ _MAKE_TENSORS = {"ToTensor": "float32", "PILToTensor": "uint8"}
 
 
 class Lowered(NamedTuple):
-    """What Node.loader() takes, for the same samples."""
+    """What Node.loader() takes, for the same samples. ``samples``: what ``dataset`` lists. ``own``:
+    the transforms that a Map behind the others runs, in the program's processes, ``kept``."""
 
     dataset: Dict[str, Any]
     transforms: List[Any]
     dtype: str
     resize: str
-    samples: List[Any]  # what ``dataset`` lists
+    samples: List[Any]
+    own: List[Any]
+    kept: Optional[Kept]
+
+    @property
+    def tree(self) -> Optional[Tree]:
+        """Of what the Map gives."""
+        return self.transforms[-1].code.tree if self.own else None
 
 
-def lowered(dataset: Any, before: Any = None) -> Union[Lowered, str]:
+def lowered(dataset: Any, before: Any = None, workers: int = 0) -> Union[Lowered, str]:
     """As the dataset is now; or why the daemon cannot read it. ``before``: what came of it the last
-    time, to list again only what has changed."""
+    time, to list again only what has changed. ``workers``: of the program's own transforms."""
     why = not_a_folder(dataset)
-    transforms = why or _steps(dataset.transform)
-    if isinstance(transforms, str):
-        return transforms
-    dtype = _dtype(transforms)
-    if dtype is None:
-        return "its transforms do not make a tensor out of a picture and then only change that"
+    if why is None and dataset.transform is None:
+        why = "it has no transform"
+    if why is not None:
+        return why
+    steps = _steps(dataset.transform)
+    known = _known(steps)
+    own = steps[known:]
+    if own and workers == 0:
+        return f"num_workers=0 runs your code here: {_why_any(own)}"
+    same = before if isinstance(before, Lowered) else None
+    transforms, kept = _transforms.to_dicts(steps[:known]), None
+    if own:
+        if same is not None and same.own == own:
+            mapped, kept = same.transforms[-1], same.kept
+        else:
+            mapped = _map_of(own, dataset)
+            if isinstance(mapped, str):
+                return mapped
+            kept = Kept(mapped.code)
+        transforms.append(mapped)
     try:
-        steps = _transforms.to_dicts(transforms)
-        same = isinstance(before, Lowered) and before.samples == dataset.samples
-        listed = before.dataset if same else _listed.described(dataset.samples)
-    except TypeError as error:  # it lists what there is
-        return str(error).partition(" stoker knows")[0] + " the daemon has" \
-            if " stoker knows" in str(error) else str(error)
+        listed = same.dataset if same is not None and same.samples == dataset.samples else \
+            _listed.described(dataset.samples)
     except ValueError as error:
         return str(error)
-    return Lowered(listed, steps, dtype, _resize(), list(dataset.samples))
+    return Lowered(listed, transforms, _dtype(steps) or "uint8", _resize(), list(dataset.samples),
+                   own, kept)
 
 
 def given(dataset: Any, options: Dict[str, Any]) -> Any:
@@ -66,7 +91,7 @@ def given(dataset: Any, options: Dict[str, Any]) -> Any:
         raise TypeError(f"{type(dataset).__qualname__} of {type(base).__qualname__}: "
                         "stoker.torch.DataLoader takes it as it is")
     if "transforms" not in options:
-        found = lowered(base)
+        found = lowered(base, workers=1)
         if isinstance(found, str):
             raise TypeError(f"{found}: stoker.torch.DataLoader takes the dataset as it is")
         options["transforms"] = found.transforms
@@ -109,25 +134,58 @@ def _are_pictures(samples: Any) -> bool:
         and type(sample[1]) is int for sample in samples)
 
 
-def _steps(transform: Any) -> Union[List[Any], str]:
+def _steps(transform: Any) -> List[Any]:
     """The transforms of a Compose, also of those within it."""
     transform = as_torchvision(transform)
-    if _is_exact(transform, "Compose"):
-        out: List[Any] = []
-        for one in transform.transforms:
-            found = _steps(one)
-            if isinstance(found, str):
-                return found
-            out += found
-        return out
-    if type(transform).__module__.startswith("torchvision.transforms"):
-        if not _is_exact(transform, type(transform).__name__):
-            return f"{type(transform).__qualname__} was changed"
-        if type(transform).__name__ == "Lambda":
-            return "Lambda is code of your own"
+    if not _is_exact(transform, "Compose"):
         return [transform]
+    return [step for one in transform.transforms for step in _steps(one)]
+
+
+def _known(steps: List[Any]) -> int:
+    """How many of the first ones the daemon runs: all, or those of pictures before one that it
+    cannot."""
+    if _dtype(steps) is not None and not any(map(_why_own, steps)):
+        return len(steps)
+    known = 0
+    while known < len(steps) and type(steps[known]).__name__ not in _MAKE_TENSORS \
+            and type(steps[known]).__name__ not in _OF_TENSORS and not _why_own(steps[known]):
+        known += 1
+    return known
+
+
+def _why_own(transform: Any) -> Optional[str]:
+    """Why the daemon does not run it; None: it does."""
     name = getattr(transform, "__qualname__", type(transform).__qualname__)
-    return "it has no transform" if transform is None else f"{name} is a transform of your own"
+    if not type(transform).__module__.startswith("torchvision.transforms"):
+        return f"{name} is a transform of your own"
+    if not _is_exact(transform, type(transform).__name__):
+        return f"{name} was changed"
+    try:
+        _transforms.to_dicts([transform])
+    except (TypeError, ValueError):
+        return f"{name} is none that the daemon has" if name != "Lambda" else \
+            "Lambda is code of your own"
+    return None
+
+
+def _why_any(own: List[Any]) -> str:
+    return next(filter(None, map(_why_own, own)), "its transforms go on with tensors")
+
+
+def _map_of(own: List[Any], dataset: Any) -> Union[Map, str]:
+    """What runs these of torchvision's pictures; or why it cannot."""
+    function = own[0] if len(own) == 1 else type(dataset.transform)(own)
+    try:
+        with as_they_were():
+            first = dataset[0][0]
+        os.close(shipping.pack(function))
+        mapped = Map(function, gives="arrays", takes="pil", like=first)
+        mapped.code.look(())
+    except Exception as error:  # of the program's code
+        return f"{_why_any(own)}, and producers cannot run it: {error}"
+    assert mapped.code.tree is not None
+    return differs(first, mapped.code.tree) or mapped
 
 
 def _is_exact(transform: Any, name: str) -> bool:

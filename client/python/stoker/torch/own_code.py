@@ -43,33 +43,50 @@ class InWorker:
         return self.dataset[index]
 
 
+class Kept:
+    """The producers of a source, which outlive the loaders of an epoch. They end with close(), or
+    with this object."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._producers: Optional[Producers] = None
+
+    def begin(self, path: str, count: int) -> Optional[Dict[str, str]]:
+        """Before the loader of an epoch: they run, and have the code as it is now. Its description,
+        if that has changed."""
+        if self._producers is not None:
+            return self._producers.renew(Place(0, 0))
+        described = self._source.description()
+        self._producers = Producers(self._source, described["code"], count, path, secret())
+        self._source.kept = _Lent(self._producers)
+        return described
+
+    def close(self) -> None:
+        if self._producers is not None:
+            self._producers.close()
+        self._producers = self._source.kept = None
+
+
 class KeptSource(Source):
-    """A source whose producers outlive the loaders of an epoch. They end with close(), or with this
-    object."""
+    """A dataset, whose producers outlive the loaders of an epoch."""
 
     def __init__(self, code: InWorker, like: Any) -> None:
         super().__init__(code, gives="arrays", like=like)
         self.name = type(code.dataset).__qualname__
-        self._producers: Optional[Producers] = None
+        self._producers = Kept(self)
         self._now: Optional[Dict[str, str]] = None
 
     def begin(self, path: str, count: int) -> None:
-        """Before the loader of an epoch: the producers run, and have the dataset as it is now."""
+        """Before the loader of an epoch. A digest of a large dataset takes its time: once."""
         before, self._now = self._now, None
-        if self._producers is None:
-            self._now = self.description()
-            self._producers = Producers(self, self._now["code"], count, path, secret())
-            self.kept = _Lent(self._producers)
-        else:
-            self._now = self._producers.renew(Place(0, 0)) or before
+        self._now = self._producers.begin(path, count) or before
 
     def description(self) -> Dict[str, str]:
         return super().description() if self._now is None else self._now
 
     def close(self) -> None:
-        if self._producers is not None:
-            self._producers.close()
-        self._producers = self.kept = self._now = None
+        self._producers.close()
+        self._now = None
 
 
 class _Lent:
@@ -108,11 +125,11 @@ def source_of(dataset: Any, init: Optional[Callable[[int], object]]) -> Union[Ke
     except (shipping.CannotShip, ImportError, TypeError, ValueError) as error:
         return str(error)
     assert source.tree is not None
-    why = _differs(first, source.tree)
+    why = differs(first, source.tree)
     return source if why is None else why
 
 
-def _differs(first: Any, tree: Tree) -> Optional[str]:
+def differs(first: Any, tree: Tree) -> Optional[str]:
     """What torch's batch of two such samples has otherwise."""
     try:
         theirs = default_collate([first, first])
