@@ -111,6 +111,8 @@ static bool source_holds(struct storage_folder *root, const struct dataset_spec 
 	case SOURCE_BELOW:
 		result = root->storage->version(root->state, text, &now, &unused);
 		break;
+	case SOURCE_LINK:
+		return true; /* who looks at the files sees it */
 	default:
 		return shard_names_hold(root, spec->path, head->mark);
 	}
@@ -133,7 +135,7 @@ static void source_watch(struct folder_watch *watch, const struct storage_folder
 {
 	if (head->kind == SOURCE_FOLDER)
 		folder_watch_add(watch, root, text);
-	else if (head->kind == SOURCE_BELOW || head->kind == SOURCE_NAMES ||
+	else if ((head->kind != SOURCE_FILE && head->kind != SOURCE_ROOT) ||
 		 !source_is_seen(spec, head, text, true))
 		folder_watch_break(watch);
 }

@@ -22,6 +22,7 @@ enum source_kind {
 	SOURCE_FOLDER, /* beneath the root, by what it lists */
 	SOURCE_BELOW,  /* a file beneath the root */
 	SOURCE_NAMES,  /* which shards there are, by a hash of their names */
+	SOURCE_LINK,   /* a file behind a link: nobody watches the folder that it lies in */
 };
 
 struct sources {

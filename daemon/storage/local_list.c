@@ -63,8 +63,9 @@ static int local_classify(const struct local_listing *listing, const char *name,
 	if (fstatat(dirfd(listing->stream), name, &stat, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	enum storage_kind kind = local_kind(&stat);
-	int result = S_ISLNK(stat.st_mode) ? local_follow(listing, name, &kind, &stat) : 0;
-	*out = (struct storage_entry){.name = name, .kind = kind};
+	bool link = S_ISLNK(stat.st_mode);
+	int result = link ? local_follow(listing, name, &kind, &stat) : 0;
+	*out = (struct storage_entry){.name = name, .kind = kind, .link = link};
 	if (kind == STORAGE_FILE) {
 		const struct storage_version version = local_version_of(&stat);
 		out->size = version.size;

@@ -118,6 +118,7 @@ struct storage_entry {
 	uint64_t size;	 /* of a file */
 	uint32_t glance; /* storage_version_glance() of a file; 0: the listing does not say it */
 	uint64_t id[2];	 /* of a folder: the same for all of its paths, another for each folder */
+	bool link;	 /* it was found behind a symbolic link */
 };
 
 /* Takes one entry of a folder; false ends the listing. */

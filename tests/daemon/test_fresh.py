@@ -355,6 +355,20 @@ def test_a_linked_class_changes(daemon, tmp_path):
         assert levels(after) == [40, 41]
 
 
+def test_a_linked_picture_changes(daemon, tmp_path):
+    """What a link of a class leads to is written to, where nobody watches."""
+    data = write_folder(tmp_path / "data", 2)
+    other = write_folder(tmp_path / "other", 1, 40)
+    (data / "a" / "x.bmp").symlink_to(other / "a" / "040.bmp")
+    with daemon.connect() as first, daemon.connect() as after:
+        wish = {"path": str(data)}
+        old = attached(first, wish, epochs=0)
+        attach_same(daemon, wish, old["stream"])
+        Image.new("RGB", (8, 8), (77,) * 3).save(other / "a" / "040.bmp")
+        assert attached(after, wish)["stream"] != old["stream"]
+        assert levels(after) == [0, 1, 77]
+
+
 def test_one_file_of_many_is_rewritten(daemon, tmp_path):
     """Of a folder that is too large to look at each file the kernel says what was written to; a log
     that a trainer writes beside the pictures is none of them. What watches goes with the

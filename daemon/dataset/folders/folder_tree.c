@@ -187,7 +187,12 @@ static int tree_take_file(struct folder_tree *tree, struct folder_node *node,
 		return result;
 	}
 	endings_see(&tree->endings, entry->name);
-	return ending_is_image(entry->name) ? tree_add_file(tree, node, entry) : 0;
+	if (!ending_is_image(entry->name))
+		return 0;
+	if (entry->link && !tree->linked)
+		sources_add_mark(&tree->sources, SOURCE_LINK, "", 0);
+	tree->linked = tree->linked || entry->link;
+	return tree_add_file(tree, node, entry);
 }
 
 static bool tree_see_entry(void *context, const struct storage_entry *entry)

@@ -65,6 +65,7 @@ struct folder_tree {
 	int result;			    /* the error that ended it, and its words */
 	struct fault fault;
 	uint64_t skipped;
+	bool linked; /* one of its pictures is behind a link */
 	struct folder_lost lost;
 	struct endings endings;
 	struct sources sources;	 /* its folders */
