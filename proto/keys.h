@@ -31,6 +31,7 @@
 	TEXT(missing_component, "tar tfrecord", "what a sample is without one: error or skip")     \
 	TEXT(code, "code", "identity of the code that makes the samples")                          \
 	TEXT(samples, "code", "how many there are")                                                \
+	TEXT(pure, "code", "no: samples may differ at each visit; absent: by the index alone")     \
 	TEXT(arrays, "code",                                                                       \
 	     "what it gives: NAME:DTYPE:SHAPE of each, with blanks between; "                      \
 	     "absent: bytes of pictures")

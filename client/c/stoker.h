@@ -217,12 +217,15 @@ struct stoker_options {
 	 * dataset, transforms and all else that decides about bytes; -ESTALE and stoker_error()
 	 * name what differs. It goes before epoch, position and expect_*. NULL: none. */
 	const char *token;
+
+	/* Of samples that producers make: "no": they may differ at each visit, and none is kept. */
+	const char *dataset_pure;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                          \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                       \
 	}
 
 /*

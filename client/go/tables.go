@@ -379,6 +379,8 @@ type Dataset struct {
 	Code string
 	// How many there are (code).
 	Samples string
+	// No: samples may differ at each visit; empty: by the index alone (code).
+	Pure string
 	// What it gives: NAME:DTYPE:SHAPE of each, with blanks between; empty: bytes of pictures (code).
 	Arrays string
 
@@ -405,6 +407,7 @@ func (d *Dataset) texts() map[string]string {
 		"missing_component": d.MissingComponent,
 		"code":              d.Code,
 		"samples":           d.Samples,
+		"pure":              d.Pure,
 		"arrays":            d.Arrays,
 	}
 }

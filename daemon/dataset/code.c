@@ -16,6 +16,7 @@
 struct code_state {
 	uint64_t count;
 	struct digest identity;
+	bool pure;
 	struct made {
 		_Atomic int64_t label;
 		_Atomic uint64_t size;
@@ -140,6 +141,8 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 	int result = code_number("samples", spec->samples, &count, fault);
 	if (result)
 		return result;
+	if (spec->pure && strcmp(spec->pure, "no") != 0)
+		return fault_say(fault, DATASET_E_OPEN, "dataset: 'pure' must be no, or absent");
 	struct code_state *code = calloc(1, sizeof(*code));
 	if (!code)
 		return -ENOMEM;
@@ -156,8 +159,10 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 		code_free(code);
 		return result;
 	}
+	code->pure = !spec->pure;
 	char text[CODE_IDENTITY_MAX + 64];
-	int size = snprintf(text, sizeof(text), "code %.64s %" PRIu64, spec->code, count);
+	int size = snprintf(text, sizeof(text), "code %.64s %" PRIu64 "%s", spec->code, count,
+			    code->pure ? "" : " not pure");
 	code->identity = digest_of(text, (size_t)size);
 	*state_out = code;
 	*facts = (struct dataset_facts){
@@ -168,6 +173,11 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 		.index_bytes = count * sizeof(*code->made),
 	};
 	return 0;
+}
+
+bool code_is_pure(const void *state)
+{
+	return ((const struct code_state *)state)->pure;
 }
 
 static void code_read_label(const void *state, uint64_t sample, void *out)

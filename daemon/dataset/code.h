@@ -27,6 +27,9 @@ int code_arrays_parse(struct code_array out[CODE_ARRAYS_MAX], uint32_t *count_ou
 		      const char *given, const char *whose, struct fault *fault);
 const struct code_array *code_arrays(const void *state, uint32_t *count_out);
 
+/* Is a sample the same whenever it is made? */
+bool code_is_pure(const void *state);
+
 /* Keep the label of a sample, and the size of its bytes. Any thread. */
 void code_set(void *state, uint64_t sample, int64_t label, uint64_t size);
 /* Stand-in for the version of a file: the code's identity, the index and the size. */

@@ -214,6 +214,8 @@ int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_byte
 bool dataset_stamp_kept(const struct dataset *dataset, uint64_t sample, struct stamp *out);
 /* Are its samples made by producers, so that nothing can be read? */
 bool dataset_is_supplied(const struct dataset *dataset);
+/* Does a sample have the same bytes whenever it is made? Else nothing may be kept of it. */
+bool dataset_is_pure(const struct dataset *dataset);
 /* Array of a sample that producers make. dataset_arrays() gives all of them, and how many; NULL:
  * bytes of pictures, or the samples are not made by producers. */
 struct code_array {

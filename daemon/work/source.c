@@ -56,6 +56,7 @@ static enum job_outcome source_take_record(struct input *input, const struct job
 	if (buffer_reserve(&source->bytes, size - sizeof(label)) < 0)
 		return JOB_MEMORY;
 	memcpy(&label, input->record, sizeof(label));
+	input->label = label;
 	source->bytes.size = size - sizeof(label);
 	memcpy(source->bytes.data, input->record + sizeof(label), source->bytes.size);
 	return outcome_of_read(dataset_supply(recipe->dataset, input->sample, label, &source->bytes,

@@ -53,6 +53,7 @@ struct input {
 	 * that the producer may change at any time; NULL: nothing yet. */
 	const uint8_t *record;
 	size_t record_bytes;
+	int64_t label; /* of that record */
 	/* Where the user's code is amid the transforms: what it gets, if that is made. Then the
 	 * record is what it made of that. */
 	struct front_picture picture;

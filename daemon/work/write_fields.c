@@ -85,13 +85,23 @@ void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32
 					    field_view(job, recipe->fields.mask, view)));
 }
 
+/* Read the label of the sample that was used. Of one that may differ at each visit it is the one
+ * that came with these bytes. */
+static void read_label(const struct job *job, void *out)
+{
+	if (dataset_is_pure(job->recipe->dataset))
+		dataset_read_label(job->recipe->dataset, job->used, out);
+	else
+		memcpy(out, &job->own.label, sizeof(job->own.label));
+}
+
 /* Write the label as a vector with a 1 at the class and 0 elsewhere. */
 static void write_one_hot(struct job *job)
 {
 	uint32_t classes = job->recipe->fields.classes;
 	float *out = job->field[FIELD_LABEL];
 	int64_t label;
-	dataset_read_label(job->recipe->dataset, job->used, &label);
+	read_label(job, &label);
 	memset(out, 0, classes * sizeof(*out));
 	if (label >= 0 && label < classes) {
 		out[label] = 1.0f;
@@ -112,7 +122,7 @@ void write_numbers(struct job *job)
 	if (fields->classes)
 		write_one_hot(job);
 	else
-		dataset_read_label(job->recipe->dataset, job->used, job->field[FIELD_LABEL]);
+		read_label(job, job->field[FIELD_LABEL]);
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
 		const struct column *column = field_column(job, i);
 		if (column->kind == COLUMN_NUMBERS || column->kind == COLUMN_BYTES)

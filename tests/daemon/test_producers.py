@@ -137,6 +137,22 @@ def test_samples_are_those_of_the_files(daemon, files, photos, maker, count):
     assert sum(len(one.made) for one in makers) == 120
 
 
+def test_views_are_made_of_one_record(daemon, files, photos, maker):
+    one = maker().serve()
+    with daemon.connect() as peer, daemon.connect() as other:
+        assert peer.attach("", **wish(files, views=2)).name == "attached"
+        assert other.attach(photos, **{**STREAM, "views": 2}).name == "attached"
+        got, want = ({place: (arrays["image"].tobytes(), int(arrays["index"]))
+                      for _, place, arrays in reader.samples()} for reader in (peer, other))
+    assert got == want and len(got) == 60 and len(one.made) == 60
+
+
+def test_views_of_arrays_are_refused(daemon, files):
+    with daemon.connect() as peer:
+        answer = peer.attach("", **wish_arrays(files, views=2))
+        assert answer.name == "error" and "views are of pictures" in answer.fields["text"]
+
+
 def test_a_producer_that_leaves_loses_its_samples_to_others(daemon, files, maker):
     whole = read_with(daemon, files, maker)
     with maker() as leaving, daemon.connect() as peer:
@@ -412,10 +428,10 @@ def test_readers_say_that_they_wait_for_the_users_code(daemon, files, maker):
         assert peer.attach("", **wish(files, batch_size=1, epochs=0)).name == "attached"
         wait_for(lambda: limit() == "no producer", "no producer is said")
         with maker() as one:
+            place = one.place
+            one.place = lambda work: time.sleep(0.1) or place(work)
+            one.serve()  # samples come to it in any order
             for _ in range(8):
-                work = one.work()
-                time.sleep(0.1)
-                one.make(work)
                 peer.release(peer.expect("batch"))
             wait_for(lambda: limit() == "user code", "the user's code is said")
         wait_for(lambda: limit() == "no producer", "no producer is said again")
@@ -504,6 +520,20 @@ def test_arrays_of_a_record_are_fields_of_the_ring(daemon, files):
         assert count == 60
 
 
+def test_arrays_are_made_for_each_position(daemon, files):
+    """Also of a sample that is echoed, and where another stream reads the same order."""
+    with ArrayMaker(daemon, files) as one, daemon.connect() as peer, daemon.connect() as other:
+        one.serve()
+        for reader, seed in ((peer, 1), (other, 2)):
+            assert reader.attach("", **wish_arrays(files, echo=2, echo_window=8, augment_seed=seed,
+                                                   batch_size=1)).name == "attached"
+        for reader in (peer, other):
+            found = [(position, int(got["index"]), got["array2"][0], int(got["image"][0, 0]))
+                     for _, position, got in reader.samples(("image", "index", "array2"))]
+            assert [place for place, _, _, _ in found] == [place for _, _, place, _ in found]
+            assert all(index == first for _, index, _, first in found) and len(found) == 120
+
+
 @pytest.mark.parametrize("size", [0, 31, 33])
 def test_a_record_of_another_size_than_its_arrays_is_bad(daemon, files, size):
     with ArrayMaker(daemon, files) as one, daemon.connect() as peer:
@@ -531,8 +561,7 @@ def test_arrays_that_cannot_be(daemon, files, arrays):
 
 def test_what_a_reader_must_say(daemon, files):
     for more, words in (({"secret": b"short"}, "secret must be 16 bytes"),
-                        ({"bad_samples": "substitute"}, "not built yet"),
-                        ({"views": 2}, "not built yet")):
+                        ({"bad_samples": "substitute"}, "not built yet")):
         with daemon.connect() as peer:
             answer = peer.attach("", **wish(files, **more))
             assert answer.name == "error" and words in answer.fields["text"], answer

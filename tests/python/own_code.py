@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Code as users write it, for test_source.py: datasets that give the bytes of pictures."""
+import io
 import os
+import random
 import sys
 import threading
 import time
 from pathlib import Path
+
+import numpy as np
 
 
 class Files:
@@ -18,6 +22,30 @@ class Files:
 
     def __getitem__(self, index):
         return Path(self.files[index]).read_bytes(), int(Path(self.files[index]).parent.name[-1])
+
+
+class Pictures(Files):
+    """The same, as arrays; with `draws` no two are alike."""
+
+    def __init__(self, folder, draws=False):
+        super().__init__(folder)
+        self.draws = draws
+
+    def __getitem__(self, index):
+        from PIL import Image
+        data, label = super().__getitem__(index)
+        picture = np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).copy()
+        if self.draws:
+            picture[:] = np.random.randint(0, 256)
+            label = random.randrange(1000)
+        return picture, label
+
+
+class Drawn(Files):
+    """A file of all, at random."""
+
+    def __getitem__(self, index):
+        return super().__getitem__(random.randrange(len(self)))
 
 
 class Failing(Files):

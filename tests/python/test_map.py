@@ -9,7 +9,7 @@ import pytest
 import own_code
 import own_maps
 import stoker
-from stoker.produce import map as stoker_map
+from stoker.produce import picture as picture_of
 
 SLOW = float(os.environ.get("STOKER_SLOW", "1"))
 STEPS = [stoker.RandomCrop(16), stoker.RandomHorizontalFlip()]
@@ -140,7 +140,7 @@ def test_libraries_are_called_as_they_want(monkeypatch, package, takes):
     ((3, 2, 3), b"P6\n2 3\n255\n"), ((3, 2), b"P5\n2 3\n255\n"), ((3, 2, 1), b"P5\n2 3\n255\n")])
 def test_pictures_are_pnm_files(shape, head):
     picture = np.arange(np.prod(shape), dtype=np.uint8).reshape(shape)
-    parts = stoker_map.record_of_picture(picture[:, ::-1])
+    parts = picture_of.pnm(picture[:, ::-1])
     assert b"".join(parts) == head + picture[:, ::-1].tobytes()
 
 
@@ -148,7 +148,7 @@ def test_pictures_are_pnm_files(shape, head):
                                   np.zeros((3,), np.uint8)])
 def test_other_shapes_are_no_pictures(made):
     with pytest.raises(ValueError, match="a picture has the shape"):
-        stoker_map.record_of_picture(made)
+        picture_of.pnm(made)
 
 
 @pytest.mark.parametrize("before, size", [

@@ -90,6 +90,31 @@ def test_pixels_and_labels_are_those_of_the_files(load, folder):
     assert code.samples == 21
 
 
+@pytest.mark.parametrize("pure", [None, True])
+def test_pictures_are_transformed_like_files(load, folder, pure):
+    code = load(stoker.Source(own_code.Pictures(folder), gives="picture", pure=pure))
+    files = load(folder)
+    for _ in range(2):
+        assert epoch(code) == epoch(files)
+
+
+def test_pictures_that_are_drawn_are_kept_nowhere(load, folder):
+    """Nor are their labels; and each echo of a sample has its own."""
+    def made(count):
+        source = stoker.Source(own_code.Pictures(folder, draws=True), gives="picture", version="x")
+        with load(source, num_workers=count, echo=2, echo_window=4) as loader:
+            return [epoch(loader) for _ in range(2)]
+    first, second = made(1)
+    labels = [label for _, batch in first + second for label in batch]
+    assert len(labels) == 84 and len(set(labels)) > 70
+    assert made(2) == [first, second] and first != second
+
+
+def test_drawn_bytes_need_not_be_pure(load, folder):
+    loader = load(stoker.Source(own_code.Drawn(folder), pure=False))
+    assert epoch(loader) != epoch(loader)
+
+
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_any_number_of_producers_gives_the_same(load, folder, count):
     assert epoch(load(stoker.Source(own_code.Files(folder)), num_workers=count)) == \
@@ -578,7 +603,7 @@ def test_what_a_source_cannot_be():
         stoker.Source(lambda index: b"")
     with pytest.raises(TypeError, match="is a function of an index"):
         stoker.Source(3, samples=4)
-    with pytest.raises(ValueError, match="must be 'bytes' or 'arrays'"):
+    with pytest.raises(ValueError, match="must be 'bytes', 'picture' or 'arrays'"):
         stoker.Source(lambda index: b"", samples=4, gives="pictures")
     with pytest.raises(TypeError, match="the sample is a str: a sample of gives='arrays' is made"):
         stoker.Source(lambda index: "text", samples=4, gives="arrays")

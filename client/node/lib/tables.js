@@ -372,6 +372,7 @@ export const DATASET = {
   missingComponent: "missing_component",
   code: "code",
   samples: "samples",
+  pure: "pure",
   arrays: "arrays",
 };
 export const PATHS = ["path", "root"];

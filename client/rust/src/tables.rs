@@ -524,6 +524,8 @@ pub struct Dataset {
     pub code: String,
     /// How many there are (code).
     pub samples: String,
+    /// No: samples may differ at each visit; empty: by the index alone (code).
+    pub pure: String,
     /// What it gives: NAME:DTYPE:SHAPE of each, with blanks between; empty: bytes of pictures (code).
     pub arrays: String,
     /// Instead of a path: 2 to 16 datasets that are joined.
@@ -533,7 +535,7 @@ pub struct Dataset {
 impl Dataset {
     /// The keys and values of one that is not joined.
     #[rustfmt::skip]
-    pub(crate) fn texts(&self) -> [(&'static str, OsString); 17] {
+    pub(crate) fn texts(&self) -> [(&'static str, OsString); 18] {
         [
             ("path", absolute(&self.path).into()),
             ("kind", self.kind.clone().into()),
@@ -551,6 +553,7 @@ impl Dataset {
             ("missing_component", self.missing_component.clone().into()),
             ("code", self.code.clone().into()),
             ("samples", self.samples.clone().into()),
+            ("pure", self.pure.clone().into()),
             ("arrays", self.arrays.clone().into()),
         ]
     }

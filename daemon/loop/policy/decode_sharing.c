@@ -26,7 +26,8 @@ static struct echoes echoes_of(const struct ring *ring, uint64_t epoch, uint64_t
 	const struct stream_order *order = &ring->stream->order;
 	struct echoes echoes = {.epoch = epoch, .own = position, .count = 1};
 	echoes.position[0] = position;
-	if (order->echo > 1 && !order->map && position < stream_positions(order)) { /* no padding */
+	if (order->echo > 1 && !ring->stream->alone &&
+	    position < stream_positions(order)) { /* no padding */
 		echoes.count = order->echo;
 		stream_echoes(ring->stream, epoch, position, echoes.position);
 	}

@@ -182,11 +182,14 @@ static int take_secret(struct attach_arguments *out, const struct message_attach
 				 "of Map give something for what it cannot take");
 	if (!out->dataset.code)
 		return 0;
-	if (out->order.substitute || out->fields.views > 1)
-		return fault_say(
-			fault, 1,
-			"bad_samples substitute and views are not built yet for datasets of "
-			"kind code");
+	if (out->order.substitute)
+		return fault_say(fault, 1,
+				 "bad_samples substitute is not built yet for datasets of kind "
+				 "code: have the code give another sample");
+	if (out->dataset.arrays && out->fields.views > 1)
+		return fault_say(fault, 1,
+				 "views are of pictures, and this code gives arrays: have it give "
+				 "several arrays");
 	if (out->dataset.arrays && value_count(attach->transforms.value) > 0)
 		return fault_say(
 			fault, 1,

@@ -88,13 +88,16 @@ static void catalog_open_caches(struct dataset_entry *entry)
 			index_cache_open(entry->opening.index_cache, entry->dataset, entry->memory);
 		if (!dataset_has_pixels(entry->dataset)) {
 			entry->staged = staging_open(entry->core->staging, entry->uid);
-			entry->pictures = pictures_open(entry->core->pictures, entry->uid,
-							dataset_count(entry->dataset));
+			if (dataset_is_pure(entry->dataset))
+				entry->pictures = pictures_open(entry->core->pictures, entry->uid,
+								dataset_count(entry->dataset));
 		}
 	}
 	if (!entry->index_cache && entry->core->index_caches->secret)
 		dataset_set_secret(entry->dataset, entry->core->index_caches->secret);
-	entry->seek_indexes = entry->index_cache ? entry->index_cache->seek_indexes : NULL;
+	entry->seek_indexes = entry->index_cache && dataset_is_pure(entry->dataset)
+				      ? entry->index_cache->seek_indexes
+				      : NULL;
 }
 
 /* To the log, and to the note. */

@@ -63,6 +63,13 @@ bool stream_order_hash(const struct stream_order *order, struct digest *out)
 	return true;
 }
 
+static bool stream_is_alone(const struct stream *stream)
+{
+	uint32_t arrays;
+	const struct dataset *dataset = stream->entry->dataset;
+	return stream->order.map || dataset_arrays(dataset, &arrays) || !dataset_is_pure(dataset);
+}
+
 static struct job_recipe stream_recipe(const struct stream *stream)
 {
 	uint32_t arrays;
@@ -101,7 +108,7 @@ static bool stream_can_share(const struct stream *a, const struct stream *b)
 {
 	const struct stream_order *p = &a->order, *q = &b->order;
 	const struct decode_limits *l = &a->recipe.limits, *m = &b->recipe.limits;
-	return a->entry == b->entry && !p->map && !q->map && p->shuffle == q->shuffle &&
+	return a->entry == b->entry && !a->alone && !b->alone && p->shuffle == q->shuffle &&
 	       p->order_seed == q->order_seed && p->first == q->first && p->count == q->count &&
 	       p->exif == q->exif && stream_same_samples(p, q) &&
 	       a->recipe.max_bytes == b->recipe.max_bytes && l->max_pixels == m->max_pixels &&
@@ -156,6 +163,7 @@ int stream_get(struct stream **out, struct core *core, struct dataset_entry *ent
 	stream->order = *order;
 	stream->description = *description;
 	*description = DESCRIPTION_NULL;
+	stream->alone = stream_is_alone(stream);
 	stream->recipe = stream_recipe(stream);
 	stream->users = 1;
 	list_init(&stream->rings);

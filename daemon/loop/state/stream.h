@@ -28,6 +28,8 @@ struct stream {
 	struct core *core;
 	struct list link;    /* in core->streams */
 	struct list sharing; /* the streams that share decodes with it: a circle without a head */
+	bool alone; /* it shares none, nor do its echoes: the user's code makes each for its place
+		     */
 	struct dataset_entry *entry;
 	struct pipeline *pipeline;
 	struct stream_order order;

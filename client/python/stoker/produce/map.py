@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ..transforms import Transform
+from .picture import pnm
 from .producer import Record, RecordOfArrays
 from .seeds import Seeds, as_they_were
 from .source import Source
@@ -101,7 +102,7 @@ class MapCode(Source):
         return out
 
     def record(self) -> Record:
-        return record_of_picture if self.tree is None else RecordOfArrays(self.tree)
+        return pnm if self.tree is None else RecordOfArrays(self.tree)
 
 
 class _Caller:
@@ -120,23 +121,6 @@ class _Caller:
         if self.takes == "image=":
             return self.function(image=picture)["image"]
         return self.function(picture)
-
-
-def record_of_picture(made: Any) -> List[Any]:
-    """The parts of a record: a picture, as a binary PNM file."""
-    if not isinstance(made, np.ndarray) and hasattr(made, "convert"):  # of Pillow
-        made = np.asarray(made if made.mode in ("L", "RGB") else made.convert("RGB"))
-    if not isinstance(made, np.ndarray) or made.dtype != np.uint8:
-        what = made.dtype if isinstance(made, np.ndarray) else type(made).__name__
-        raise TypeError(f"a picture is an array of uint8 or a PIL image, not {what}; "
-                        "gives='arrays' takes other arrays")
-    channels = 1 if made.ndim == 2 else made.shape[2] if made.ndim == 3 else 0
-    if channels not in (1, 3) or made.size == 0:
-        raise ValueError(f"a picture has the shape (H, W, 3), (H, W, 1) or (H, W), not "
-                         f"{made.shape}")
-    height, width = made.shape[:2]
-    head = b"P%d\n%d %d\n255\n" % (5 if channels == 1 else 6, width, height)
-    return [head, np.ascontiguousarray(made).reshape(-1).data]
 
 
 def maps_of(transforms: Any) -> Iterator[Tuple[Map, int]]:

@@ -20,6 +20,7 @@ from .. import _address
 from .._connection import Connection
 from ..errors import Disconnected, Error, ProtocolError
 from ._board import Line
+from .picture import pnm
 from .seeds import Seeds
 from .tree import Tree
 
@@ -68,18 +69,30 @@ def code_of(thing: Any) -> Callable[[int], Any]:
     return found
 
 
-def record_of_bytes(made: Any) -> List[bytes]:
-    """The parts of a record: the label, and a file's bytes. ``made``: bytes, or (bytes, label)."""
+def _labelled(made: Any, what: str) -> Tuple[Any, bytes]:
+    """It, and its label: ``made``, or (made, label)."""
     label: Any = 0
     if isinstance(made, (tuple, list)):
         if len(made) != 2:
-            raise TypeError(f"a source gives bytes, or (bytes, label), and this is "
+            raise TypeError(f"a source gives {what}, or ({what}, label), and this is "
                             f"{type(made).__name__} of {len(made)}")
         made, label = made
+    return made, _LABEL.pack(int(label))
+
+
+def record_of_picture(made: Any) -> List[Any]:
+    """The parts of a record: the label, and a picture as a file. ``made``: it, or (it, label)."""
+    made, label = _labelled(made, "a picture")
+    return [label, *pnm(made)]
+
+
+def record_of_bytes(made: Any) -> List[bytes]:
+    """The parts of a record: the label, and a file's bytes. ``made``: bytes, or (bytes, label)."""
+    made, label = _labelled(made, "bytes")
     if not isinstance(made, (bytes, bytearray, memoryview)):
         raise TypeError(f"a source with gives='bytes' gives the bytes of a file, not "
                         f"{type(made).__name__}")
-    return [_LABEL.pack(int(label)), bytes(made)]
+    return [label, bytes(made)]
 
 
 class RecordOfArrays:

@@ -12,7 +12,7 @@ import tempfile
 from typing import Any, Dict, Optional
 
 from . import identity, shipping
-from .producer import Record, RecordOfArrays, code_of, record_of_bytes
+from .producer import Record, RecordOfArrays, code_of, record_of_bytes, record_of_picture
 from .seeds import Seeds, as_they_were
 from .tree import Tree
 
@@ -31,10 +31,12 @@ class Source:
         code: a function of an index, or an object with ``__getitem__``.
         samples: how many there are; None: ``len(code)``.
         gives: "bytes": of a file (JPEG, PNG, ...), or (bytes, label), which the daemon decodes,
-            keeps and transforms; the same index must give the same bytes. "arrays": finished
-            samples, nested dicts, lists and tuples of arrays, tensors and numbers, each of one
-            dtype and shape in all samples; batches have the same tree, with (n, *shape) in the
-            place of each.
+            keeps and transforms. "picture": an array of uint8, H x W x 3 or of one channel, or a
+            PIL image, or (that, label), which the daemon transforms. "arrays": finished samples,
+            nested dicts, lists and tuples of arrays, tensors and numbers, each of one dtype and
+            shape in all samples; batches have the same tree, with (n, *shape) in the place of each.
+        pure: of bytes and pictures: the same index gives the same, so that the daemon keeps what it
+            decodes, and the code is not called again for it. None: bytes are, pictures are not.
         like: a sample, to see what samples are; None: the code makes sample 0 for that, here.
         version: names what the code does: two codes of one version are taken as the same; None: a
             digest of its code and state.
@@ -46,9 +48,13 @@ class Source:
     """
 
     def __init__(self, code: Any, samples: Optional[int] = None, *, gives: str = "bytes",
-                 like: Any = None, version: Optional[str] = None, external: bool = False) -> None:
-        if gives not in ("bytes", "arrays"):
-            raise ValueError(f"gives must be 'bytes' or 'arrays', not {gives!r}")
+                 pure: Optional[bool] = None, like: Any = None, version: Optional[str] = None,
+                 external: bool = False) -> None:
+        if gives not in ("bytes", "picture", "arrays"):
+            raise ValueError(f"gives must be 'bytes', 'picture' or 'arrays', not {gives!r}")
+        if gives == "arrays" and pure is not None:
+            raise ValueError("pure is for bytes and pictures: arrays are made anew each time")
+        self.gives, self.pure = gives, gives == "bytes" if pure is None else pure
         self._counted = samples is None
         if samples is None:
             try:
@@ -108,11 +114,15 @@ class Source:
                "samples": str(self.samples)}
         if self.tree is not None:
             out["arrays"] = self.tree.described()
+        elif not self.pure:
+            out["pure"] = "no"
         return out
 
     def record(self) -> Record:
         """What makes a record of what the code gave."""
-        return record_of_bytes if self.tree is None else RecordOfArrays(self.tree)
+        if self.tree is not None:
+            return RecordOfArrays(self.tree)
+        return record_of_picture if self.gives == "picture" else record_of_bytes
 
 
 def _first(code: Any) -> Any:
