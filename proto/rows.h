@@ -165,7 +165,7 @@
 	R(uint, uid, ALWAYS, NONE, "", "its user")                                                 \
 	R(text, code, ALWAYS, NONE, "", "name of the code that it runs")                           \
 	R(text, identity, ALWAYS, NONE, "", "that of the code")                                    \
-	R(text, place, ALWAYS, NONE, "", "where the code stands: source")                          \
+	R(text, place, ALWAYS, NONE, "", "where the code stands: source or map; -: nobody reads")  \
 	R(text, state, ALWAYS, NONE, "", "idle or working")                                        \
 	R(uint, sample, MAYBE, NONE, "", "the sample of the dataset that it is at")                \
 	R(number, since_s, ALWAYS, SECONDS, "FOR", "time that it has been at it")                  \

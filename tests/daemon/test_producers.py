@@ -398,13 +398,14 @@ def test_what_producers_do_is_listed(daemon, files, maker):
     (row,) = daemon.list("producers")
     assert {key: row[key] for key in ("pid", "uid", "code", "identity", "place", "state", "lent")} \
         == {"pid": os.getpid(), "uid": os.getuid(), "code": "test", "identity": CODE,
-            "place": "source", "state": "idle", "lent": 0}
+            "place": "-", "state": "idle", "lent": 0}
     assert "sample" not in row and row["memory"] > 1 << 20 and row["cpu_s"] > 0
     with daemon.connect() as peer:
         assert peer.attach("", **wish(files, batch_size=1)).name == "attached"
         work = one.work()
         (row,) = daemon.list("producers")
-        assert row["state"] == "working" and row["sample"] == work["samples"][0][0]
+        assert (row["state"], row["place"]) == ("working", "source")
+        assert row["sample"] == work["samples"][0][0]
         assert row["lent"] >= len(work["samples"]) and row["since_s"] >= 0
         one.make(work)
         work = one.work()

@@ -190,12 +190,14 @@ def test_an_object_that_cannot_be_made_elsewhere_is_an_error(load, folder):
 def test_producers_that_die_again_and_again_are_an_error(load, folder):
     """But a sample that ends two of them is bad first."""
     loader = load(stoker.Source(own_code.Dying(folder)), batch_size=1)
-    with pytest.raises((stoker.ProducerError, stoker.SampleError)):
+    with pytest.raises(stoker.ProducerError, match="5 producers in a row died before") as raised:
         while True:
             try:
                 next(iter(loader))
             except stoker.SampleError:
                 pass
+    assert "a producer of Dying ended with status 1" in str(raised.value)
+    assert "no more of this" in str(raised.value)
 
 
 def test_code_knows_its_sample_and_random_numbers_follow_from_it(load, folder, tmp_path):

@@ -18,12 +18,12 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List,
 import numpy as np
 
 from . import _show, state
-from ._plan import plan
 from ._reader import Reader, _left
 from ._wire import Received
 from .batch import Batch, Lease
 from .errors import ArgumentError, Disconnected, Error, SampleError, Stopping, from_message
 from .produce.processes import Producers
+from .produce.plan import plan
 from .state import Place
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@
 #include "loop/policy/reader_status.h"
 #include "loop/state/bad_samples.h"
 #include "loop/state/catalog.h"
+#include "loop/state/core.h"
 #include "loop/state/producer.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
@@ -146,6 +147,18 @@ struct row_dataset dataset_row(struct dataset_entry *entry)
 	return row;
 }
 
+/* Name the place of the code in what is read of it now; "-": nobody reads. */
+static const char *code_place(const struct code *code)
+{
+	list_for_each(stream, next, &code->core->streams, struct stream, link) {
+		if (stream->order.map == code)
+			return "map";
+		if (stream->entry->code == code)
+			return "source";
+	}
+	return "-";
+}
+
 struct row_producer producer_row(const struct producer *producer)
 {
 	const struct code *code = producer->code;
@@ -156,7 +169,7 @@ struct row_producer producer_row(const struct producer *producer)
 		.uid = code->uid,
 		.code = producer->name,
 		.identity = code->identity,
-		.place = "source",
+		.place = code_place(code),
 		.state = at ? "working" : "idle",
 		.sample = ROW_NONE,
 		.made = producer->made,

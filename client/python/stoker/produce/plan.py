@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 if TYPE_CHECKING:
-    from .produce.processes import Producers
+    from .processes import Producers
 
 
 def plan(request: Dict[str, Any], source: Optional[Producers], mapped: Optional[Producers]) -> str:
