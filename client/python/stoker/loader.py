@@ -22,8 +22,8 @@ from ._reader import Reader, _left
 from ._wire import Received
 from .batch import Batch, Lease
 from .errors import ArgumentError, Disconnected, Error, SampleError, Stopping, from_message
-from .produce.processes import Producers
 from .produce.plan import plan
+from .produce.processes import Producers
 from .state import Place
 
 if TYPE_CHECKING:
