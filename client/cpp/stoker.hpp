@@ -176,9 +176,45 @@ class token
 
 /* A dataset. Only `path` is required, or `parts`, 2 to 16 datasets that are joined. */
 struct source {
-	std::string path, kind, root, format, labels, split, images, path_column, label_column;
-	/* Of shards: stoker.h says what they are. */
-	std::string image, label, classes, components, missing_component;
+	/* generated: source */
+	/* What to open: absolute, or a URL; of shards a pattern. */
+	std::string path;
+	/* Its kind; empty: by the path. */
+	std::string kind;
+	/* Folder of its paths; empty: the manifest's own (manifest). */
+	std::string root;
+	/* Lines, tsv, csv or jsonl; empty: by the file's ending (manifest). */
+	std::string format;
+	/* Name of the array of images (npz). */
+	std::string images;
+	/* Path of an array (npy), name of one (npz), fine or coarse (npy, npz, cifar100). */
+	std::string labels;
+	/* Train or test; empty: train (npz, cifar10, cifar100, mnist). */
+	std::string split;
+	/* What its column of paths is called; empty: path (manifest). */
+	std::string path_column;
+	/* ... of labels; empty: label, or what is nothing else (manifest). */
+	std::string label_column;
+	/* Component, or feature, that is the picture (tar, tfrecord). */
+	std::string image;
+	/* ... that is the label (tar, tfrecord). */
+	std::string label;
+	/* Those that become fields, with blanks between (tar, tfrecord). */
+	std::string components;
+	/* Labels are numbers of so many classes (tar, tfrecord). */
+	std::string classes;
+	/* What a sample is without one: error or skip (tar, tfrecord). */
+	std::string missing_component;
+	/* Identity of the code that makes the samples (code). */
+	std::string code;
+	/* How many there are (code). */
+	std::string samples;
+	/* No: samples may differ at each visit; empty: by the index alone (code). */
+	std::string pure;
+	/* What it gives: NAME:DTYPE:SHAPE of each, with blanks between; empty: bytes of
+	 * pictures (code). */
+	std::string arrays;
+	/* end */
 	std::vector<source> parts;
 };
 
@@ -307,20 +343,26 @@ class c_options
 
 	void set_dataset(struct stoker_options &to, const source &from)
 	{
+		/* generated: members */
 		to.dataset = text(from.path);
 		to.dataset_kind = text(from.kind);
 		to.dataset_root = text(from.root);
 		to.dataset_format = text(from.format);
+		to.dataset_images = text(from.images);
 		to.dataset_labels = text(from.labels);
 		to.dataset_split = text(from.split);
-		to.dataset_images = text(from.images);
 		to.dataset_path_column = text(from.path_column);
 		to.dataset_label_column = text(from.label_column);
 		to.dataset_image = text(from.image);
 		to.dataset_label = text(from.label);
-		to.dataset_classes = text(from.classes);
 		to.dataset_components = text(from.components);
+		to.dataset_classes = text(from.classes);
 		to.dataset_missing_component = text(from.missing_component);
+		to.dataset_code = text(from.code);
+		to.dataset_samples = text(from.samples);
+		to.dataset_pure = text(from.pure);
+		to.dataset_arrays = text(from.arrays);
+		/* end */
 		if (from.parts.empty())
 			return;
 		if (&to != &options_)

@@ -50,12 +50,13 @@ BAR = 0.9  # of the half
 # openings last, and would keep the others from what they are at. Rings are first, as those of the
 # others leave no room for them.
 STAGES = (("rings",), ("poison", "statistics"), ("stand_still", "work", "code", "greed"),
-          ("read", "oddities", "in_flight", "arrays", "words"),
+          ("read", "like", "oddities", "in_flight", "arrays", "words"),
           ("openings",), ("dead_mount", "connections"))
 assert sorted(sum(STAGES, ())) == sorted(NAMES)
 STAGE_S = 40  # most come to it in some seconds
 REACHED = {
     "read": lambda tally, seen: tally["permission"] >= 10,
+    "like": lambda tally, seen: tally["as-of-none"] >= 10 and not tally["otherwise"],
     "oddities": lambda tally, seen: tally["hung-up"] + tally["protocol"] >= 10,
     "poison": lambda tally, seen: tally["batch"] >= 10,
     "statistics": lambda tally, seen: tally["report"] > 16,  # more than are kept

@@ -30,6 +30,7 @@ BLUR = {"name": "GaussianBlur", "kernel_size": 255}
 STREAM = {"transforms": [{"name": "RandomResizedCrop", "size": 224},
                          {"name": "RandomHorizontalFlip"}],
           "dtype": "uint8", "batch_size": 32, "order_seed": 1, "augment_seed": 1, "epochs": 0}
+STREAMS = 2  # of the other user, which nobody was before
 FAULTS = (OSError, AssertionError, TimeoutError)  # the daemon refuses, or has hung up
 
 
@@ -97,6 +98,33 @@ class Attacker:
                 items = peer.request("list", what="paths", after=0).fields.get("items", ())
                 if any("secret" in str(item) for item in items):
                     self.breach(f"{path}: {items}")
+
+    # 70: the numbers of another user's streams; those of the trainers came first
+
+    def like(self, stack):
+        peer, none = self.peer(stack), 10**9
+
+        def words(number):
+            """Of ATTACH and of LIST, without the number; None: it is a stream of this user's."""
+            out = []
+            for answer in (peer.request("attach", like=number, batch_size=1, accept_fd=True),
+                           peer.request("list", what="description", id=number)):
+                if answer.name != "error":
+                    return None
+                name, text = answer.fields["name"], answer.fields["text"]
+                out.append((name, text.replace(str(number), "N")))
+            return out
+
+        wanted = words(none)
+        for number in range(1, 40):
+            found = words(number)
+            if found is None and number <= STREAMS:
+                self.breach(f"the stream {number} of another user's")
+            elif found is not None and found != wanted:
+                self.breach(f"{number}: {found}, and of none {wanted}")
+            if found is None:
+                return
+            Counting.note("as-of-none" if found == wanted else "otherwise")
 
     def oddities(self, stack):
         for _ in range(20):
@@ -305,7 +333,7 @@ class Attacker:
         peer.attach(self.public / "broken", transforms=[SMALL], bad_samples="substitute")
 
 
-NAMES = ("read", "oddities", "poison", "statistics", "rings", "connections", "in_flight",
+NAMES = ("read", "like", "oddities", "poison", "statistics", "rings", "connections", "in_flight",
          "openings", "dead_mount", "arrays", "stand_still", "work", "code", "greed", "words")
 
 

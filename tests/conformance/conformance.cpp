@@ -40,21 +40,24 @@ std::string text(const char *text)
 
 stk::source source_of(const stoker_options &from)
 {
-	stk::source out{text(from.dataset),
-			text(from.dataset_kind),
-			text(from.dataset_root),
-			text(from.dataset_format),
-			text(from.dataset_labels),
-			text(from.dataset_split),
-			text(from.dataset_images),
-			text(from.dataset_path_column),
-			text(from.dataset_label_column),
-			text(from.dataset_image),
-			text(from.dataset_label),
-			text(from.dataset_classes),
-			text(from.dataset_components),
-			text(from.dataset_missing_component),
-			{}};
+	stk::source out;
+	out.path = text(from.dataset);
+	out.kind = text(from.dataset_kind);
+	out.root = text(from.dataset_root);
+	out.format = text(from.dataset_format);
+	out.images = text(from.dataset_images);
+	out.labels = text(from.dataset_labels);
+	out.split = text(from.dataset_split);
+	out.path_column = text(from.dataset_path_column);
+	out.label_column = text(from.dataset_label_column);
+	out.image = text(from.dataset_image);
+	out.label = text(from.dataset_label);
+	out.components = text(from.dataset_components);
+	out.classes = text(from.dataset_classes);
+	out.missing_component = text(from.dataset_missing_component);
+	out.code = text(from.dataset_code);
+	out.samples = text(from.dataset_samples);
+	out.arrays = text(from.dataset_arrays);
 	for (auto part = from.parts; part && *part; part++)
 		out.parts.push_back(source_of(**part));
 	return out;

@@ -582,6 +582,34 @@ def python():
     yield ")"
 
 
+def cpp_source():
+    for key in TABLES.dataset:
+        lines = textwrap.wrap(f"/* {key_help(key)}.", 88)
+        yield "\t" + "\n\t * ".join(lines) + " */"
+        yield f"\tstd::string {key.key};"
+
+
+def cpp_members():
+    for key in TABLES.dataset:
+        member = "dataset" if key.key == "path" else f"dataset_{key.key}"
+        yield f"\t\tto.{member} = text(from.{key.key});"
+
+
+# Parts of a file that is written by hand, between marks.
+PARTS = {"client/cpp/stoker.hpp": {"source": cpp_source, "members": cpp_members}}
+
+
+def with_parts(name, parts):
+    text = (ROOT / name).read_text()
+    for part, lines in parts.items():
+        head, end = f"/* generated: {part} */\n", "/* end */"
+        before, rest = text.split(head)
+        _, after = rest.split(end, 1)
+        indent = before[before.rindex("\n") + 1:]
+        text = before + head + "".join(line + "\n" for line in lines()) + indent + end + after
+    return text
+
+
 FILES = {
     "client/python/stoker/_tables.py": python,
     "client/go/tables.go": go,
@@ -595,8 +623,10 @@ FILES = {
 
 def main():
     write, late = sys.argv[1:] == ["--write"], []
-    for name, lines in FILES.items():
-        path, text = ROOT / name, "\n".join(lines()) + "\n"
+    texts = {name: "\n".join(lines()) + "\n" for name, lines in FILES.items()}
+    texts.update((name, with_parts(name, parts)) for name, parts in PARTS.items())
+    for name, text in texts.items():
+        path = ROOT / name
         if write:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
