@@ -4,6 +4,7 @@ import csv
 import gc
 import json
 import os
+import pickle
 import random
 import tempfile
 from pathlib import Path
@@ -445,3 +446,25 @@ def test_the_parent_of_a_link(node, tmp_path):
     assert absolute(f"{tmp_path}/near/none/../ds") == f"{tmp_path}/near/none/../ds"
     assert absolute(f"{tmp_path}//near/./ds/") == f"{tmp_path}/near/ds"
     assert absolute("x/y") == os.path.abspath("x/y") and absolute("/..") == "/"
+
+
+def test_files_that_the_daemon_does_not_read_have_advice(near, tmp_path):
+    for name, words in (("c.json", "stoker.convert.coco"), ("x.parquet", "from_parquet"),
+                        ("x.h5", "stoker.Source"), ("x.zip", "unpack it"), ("x.dat", None)):
+        (tmp_path / name).write_bytes(b"{}")
+        with pytest.raises(stoker.DatasetError) as error:
+            near.loader(str(tmp_path / name), batch_size=1)
+        assert words is None or words in str(error.value)
+        assert str(tmp_path / name) in str(error.value)
+
+
+def test_a_missing_file_of_a_list_is_named_by_its_whole_path(near, folder, tmp_path):
+    there = next(str(path) for path in Path(folder).rglob("*.png"))
+    missing = str(tmp_path / "none.png")
+    loader = near.loader([there, missing], batch_size=2, transforms="Resize((4, 4))")
+    with pytest.raises(stoker.SampleError) as error:
+        next(iter(loader))
+    assert repr(missing) in str(error.value)
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+    with pytest.raises(ValueError, match="stoker.connect.start=True"):
+        near.loader([there], batch_size=1, start=True)

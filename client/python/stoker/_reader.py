@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequen
 
 from . import _resize
 from ._given import Given, given_of
+from ._in_memory import InMemory
 from ._patience import Patience
 from ._share import Share
 from ._wire import Received
@@ -136,6 +137,12 @@ class Reader:
             compare(known.description, error.description, self._request)
             del request["expect_description"]
             return ask()
+
+    def _root(self) -> str:
+        """Of a list of paths: what the daemon's names are below."""
+        dataset = self._request["dataset"]
+        return str(dataset["root"]) if isinstance(dataset.get("path"), InMemory) and \
+            "root" in dataset else ""
 
     def _give(self, request: Dict[str, Any]) -> Sequence[int]:
         """Descriptors that go with it; their numbers are put into ``request``. The same ones
@@ -301,7 +308,7 @@ class Reader:
                 ring = fields["memory"]
                 continue
             if name == "bad_sample":
-                raise SampleError.from_message(fields)
+                raise SampleError.from_message(fields, self._root())
             if name == "error":
                 raise from_message(fields)
             if name == "goaway":

@@ -5,6 +5,7 @@ A time-out is Python's TimeoutError; nothing is lost, and the call can be made a
 """
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, Dict, Mapping, Type
 
@@ -124,14 +125,15 @@ class SampleError(Error):
     gives the next one. With ``bad_samples="substitute"`` a neighbour replaces the sample instead.
 
     Attributes: ``epoch`` and ``position`` (global) of the sample, ``sample`` (its index in the
-    dataset), ``path``, and ``code`` and ``name`` from the error table of the protocol.
+    dataset), ``path``, and ``code`` and ``name`` from the error table of the protocol. ``root``: of
+    a list of paths the folder that ``path`` is in.
     """
 
     _FIELDS = ("text", "epoch", "position", "sample", "path", "code", "name")
 
     def __init__(self, text: str, *, epoch: int, position: int, sample: int, path: str,
-                 code: int, name: str) -> None:
-        where = f"{path!r}" if path else f"sample {sample}"
+                 code: int, name: str, root: str = "") -> None:
+        where = f"{os.path.join(root, path)!r}" if path else f"sample {sample}"
         super().__init__(f"{where} (sample {sample}, epoch {epoch}, position {position}): "
                          f"{plain(text)}")
         self.text = text
@@ -139,16 +141,17 @@ class SampleError(Error):
         self.position = position
         self.sample = sample
         self.path = path
+        self.root = root
         self.code = code
         self.name = name
 
     @classmethod
-    def from_message(cls, fields: Mapping[str, Any]) -> SampleError:
+    def from_message(cls, fields: Mapping[str, Any], root: str = "") -> SampleError:
         """The exception for a BAD_SAMPLE message."""
-        return cls(**{key: fields[key] for key in cls._FIELDS})
+        return cls(**{key: fields[key] for key in cls._FIELDS}, root=root)
 
     def __reduce__(self) -> Any:
-        return self.from_message, ({key: getattr(self, key) for key in self._FIELDS},)
+        return self.from_message, ({key: getattr(self, key) for key in self._FIELDS}, self.root)
 
 
 _BY_CODE: Dict[int, Type[RequestError]] = {

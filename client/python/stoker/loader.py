@@ -413,7 +413,7 @@ class Loader(Reader):
                 return None
             self._advance(fields)
             if name == "bad_sample":
-                raise SampleError.from_message(fields)
+                raise SampleError.from_message(fields, self._root())
             self._got_batches += 1
             self._got_samples += fields["count"]
             return message

@@ -14,11 +14,12 @@ from . import (_address, _options, _ranks, _resize, _start, _tables, _wire, samp
                transforms as _transforms)
 from ._connection import Connection
 from ._credentials import Credentials, urls_of
+from ._formats import advised
 from ._given import given_of
 from ._in_memory import InMemory
 from ._listed import described, is_list, is_url
 from ._paths import absolute
-from .errors import Error
+from .errors import DatasetError, Error
 from .loader import Loader
 from .mix import Mix
 from .produce.map import Map, maps_of
@@ -208,17 +209,21 @@ class Node:
         if pace != "auto":
             request["pace"] = pace
         if start not in ("position", "live"):
-            raise ValueError(f"start must be 'position' or 'live', not {start!r}")
+            raise ValueError(f"start must be 'position' or 'live', not {start!r}" + (
+                "; to start a daemon say stoker.connect(start=True)" if start is True else ""))
         request = {key: _number(value) for key, value in request.items()}
         if isinstance(dataset, Source) or maps:
             request["secret"] = secret()
         request["dataset"] = _dataset(dataset, labels)
         own = None if credentials is None else \
             Credentials(credentials, urls_of(request["dataset"]))
-        loader = Loader(self._open, request, epochs=_epochs(epochs),
-                        timeout=_seconds("timeout", timeout),
-                        reconnect=_seconds("reconnect", reconnect),
-                        live=start == "live", credentials=own)
+        try:
+            loader = Loader(self._open, request, epochs=_epochs(epochs),
+                            timeout=_seconds("timeout", timeout),
+                            reconnect=_seconds("reconnect", reconnect),
+                            live=start == "live", credentials=own)
+        except DatasetError as error:
+            raise advised(error, request["dataset"]) from None
         self._loaders.add(loader)
         if isinstance(dataset, Source):
             loader._tree = dataset.tree

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Words for files that the daemon does not read, and what does. Reads none of them. Any thread."""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .errors import DatasetError
+
+_SOURCE = "read it with its own library in a dataset of yours, and give stoker.Source(dataset) or " \
+          "stoker.torch.DataLoader"
+_BY_ENDING = {
+    ".json": "annotations of COCO become a manifest by stoker.convert.coco(annotations, manifest)",
+    ".xml": "annotations of Pascal VOC become a manifest by stoker.convert.voc()",
+    ".parquet": "write its rows as shards: stoker.write_shards(pattern, "
+                f"stoker.shards.from_parquet(files)); or {_SOURCE}",
+    ".zip": f"unpack it; or {_SOURCE}",
+    **dict.fromkeys((".arrow", ".feather", ".h5", ".hdf5", ".hdf", ".zarr", ".lance", ".mds",
+                     ".beton", ".pkl", ".pickle", ".pt", ".pth", ".mat", ".dcm", ".rec", ".ffcv"),
+                    _SOURCE),
+}
+
+
+def advised(error: DatasetError, dataset: Any) -> DatasetError:
+    """The same error, and what to do with a file of this kind."""
+    path = dataset.get("path", "") if isinstance(dataset, dict) else ""
+    words = _BY_ENDING.get(os.path.splitext(str(path))[1].lower())
+    return error if words is None or not os.path.exists(path) else type(error)(error.code, error.name, f"{error}; {words}")
