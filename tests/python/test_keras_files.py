@@ -217,5 +217,5 @@ def test_classes_and_endings_are_those_of_keras(both, odd):
 
 def test_the_endings_of_keras():
     from keras.src.legacy.preprocessing.image import Iterator
-    from stoker import _keras_data
-    assert sorted(_keras_data._ENDINGS) == sorted(Iterator.white_list_formats)
+    from stoker.keras import data
+    assert sorted(data._ENDINGS) == sorted(Iterator.white_list_formats)

@@ -7,8 +7,8 @@ from typing import Any
 
 from .errors import DatasetError
 
-_SOURCE = "read it with its own library in a dataset of yours, and give stoker.Source(dataset) or " \
-          "stoker.torch.DataLoader"
+_SOURCE = "read it with its own library in a dataset of yours, and give stoker.Source(dataset), " \
+          "or take stoker.torch.DataLoader"
 _BY_ENDING = {
     ".json": "annotations of COCO become a manifest by stoker.convert.coco(annotations, manifest)",
     ".xml": "annotations of Pascal VOC become a manifest by stoker.convert.voc()",
@@ -23,6 +23,8 @@ _BY_ENDING = {
 
 def advised(error: DatasetError, dataset: Any) -> DatasetError:
     """The same error, and what to do with a file of this kind."""
-    path = dataset.get("path", "") if isinstance(dataset, dict) else ""
-    words = _BY_ENDING.get(os.path.splitext(str(path))[1].lower())
-    return error if words is None or not os.path.exists(path) else type(error)(error.code, error.name, f"{error}; {words}")
+    path = str(dataset.get("path", ""))
+    words = _BY_ENDING.get(os.path.splitext(path)[1].lower())
+    if words is None or not os.path.exists(path):
+        return error
+    return type(error)(error.code, error.name, f"{error}; {words}")

@@ -210,7 +210,7 @@ class Node:
             request["pace"] = pace
         if start not in ("position", "live"):
             raise ValueError(f"start must be 'position' or 'live', not {start!r}" + (
-                "; to start a daemon say stoker.connect(start=True)" if start is True else ""))
+                "; stoker.connect(start=True) starts a daemon" if str(start) == "True" else ""))
         request = {key: _number(value) for key, value in request.items()}
         if isinstance(dataset, Source) or maps:
             request["secret"] = secret()

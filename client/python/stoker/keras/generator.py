@@ -15,11 +15,11 @@ except ImportError as error:
     raise ImportError(f"keras {keras.__version__} has no ImageDataGenerator any more: stoker.keras "
                       "needs keras 3.0 to 3.15") from error
 
-from ._keras_data import (Files, Images, files_of_dataframe, files_of_directory,
+from .data import (Files, Images, files_of_dataframe, files_of_directory,
                           files_of_folder, manifest, split_range)
-from ._keras_flow import Flow
-from .loader import Loader
-from .node import connect
+from .flow import Flow
+from ..loader import Loader
+from ..node import connect
 
 _SPLITS = ("training", "validation")
 _FLAGS = {"featurewise_center", "samplewise_center", "featurewise_std_normalization",

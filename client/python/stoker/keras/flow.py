@@ -13,9 +13,9 @@ from typing import Any, Callable, Iterator, List, Optional, Tuple
 import keras
 import numpy as np
 
-from ._by_number import ByNumber
-from ._order import order
-from .loader import Loader
+from .._by_number import ByNumber
+from .._order import order
+from ..loader import Loader
 
 
 class Dataset(keras.utils.PyDataset):  # type: ignore[misc]

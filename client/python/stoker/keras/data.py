@@ -12,8 +12,8 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 
 import numpy as np
 
-from ._in_memory import InMemory, array_file
-from ._paths import absolute
+from .._in_memory import InMemory, array_file
+from .._paths import absolute
 
 _ENDINGS = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff")  # Keras', with or without a dot
 

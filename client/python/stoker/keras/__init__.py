@@ -22,8 +22,8 @@ except ImportError as error:
 if not hasattr(keras, "version") or keras.version().startswith(("1.", "2.")):
     raise ImportError("stoker.keras needs keras 3: pip install --upgrade keras")
 
-from ._keras_enqueuer import GeneratorEnqueuer, OrderedEnqueuer
-from ._keras_flow import Dataset, Flow
-from ._keras_generator import ImageDataGenerator
+from .enqueuer import GeneratorEnqueuer, OrderedEnqueuer
+from .flow import Dataset, Flow
+from .generator import ImageDataGenerator
 
 __all__ = ["Dataset", "Flow", "GeneratorEnqueuer", "ImageDataGenerator", "OrderedEnqueuer"]

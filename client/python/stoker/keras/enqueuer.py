@@ -11,11 +11,11 @@ from typing import Any, Iterator, Optional, Tuple, Union
 
 import numpy as np
 
-from ._keras_flow import Dataset, say_workers
-from .errors import SampleError
-from .loader import Loader
-from .node import Node, connect
-from .produce.source import Source
+from .flow import Dataset, say_workers
+from ..errors import SampleError
+from ..loader import Loader
+from ..node import Node, connect
+from ..produce.source import Source
 
 _log = logging.getLogger("stoker")
 _LOOK_S = 0.1  # how often a thread looks whether it is to end
