@@ -197,8 +197,8 @@ class Reader:
             raise self._connection.broken("a start outside of the epoch")
         return Place(attached["epoch"], position)
 
-    def _move(self, place: Place, expected: Optional[Identity] = None) -> Dict[str, Any]:
-        """Attach to the same stream, or the one that is expected, at another place."""
+    def _move(self, place: Place) -> None:
+        """Attach to the same stream at another place."""
         if self._attached:
             self._connection.request("detach", "ok")
             if self._copier is not None:
