@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Map, from outside: the user's code amid the transforms. The producers are raw peers."""
 
+import contextlib
+import random
+import socket
 import threading
 
 import numpy as np
@@ -175,6 +178,56 @@ def test_a_tray_that_changes_while_it_is_read(daemon, photos):
             stop.set()
             thread.join()
     assert len(good) + len(bad) == 180
+
+
+def hostile(mapper, work, draw):
+    """Say something that may be wrong in any way; what the tray has is noise."""
+    def number():
+        return draw.choice([0, 1, 2, 31, 32, work["offset"], work["bytes"], work["offset"] - 1,
+                            2**31, 2**32, 2**63, 2**64 - 1, draw.randrange(1 << 24)])
+
+    def entry():
+        return [number() if draw.random() < 0.5 else good for good in
+                [draw.randrange(len(work["samples"])), work["offset"], draw.randrange(4096)]]
+    at = draw.randrange(work["offset"], work["offset"] + 4096)
+    mapper.tray[at:at + 64] = draw.randbytes(64)
+    head = draw.choice([b"P6\n20 24\n255\n", b"P5\n1 1\n255\n", b"P6\n20 99999999\n255\n",
+                        b"P6 # \n", b"P3\n1 1\n1\n", b"\xff\xd8\xff"])
+    mapper.tray[work["offset"]:work["offset"] + len(head)] = head
+    group = work["group"] if draw.random() < 0.9 else number()
+    if draw.random() < 0.3:
+        mapper.send("failed", group=group, sample=draw.randrange(40), text="x" * draw.randrange(99),
+                    needed=number())
+    else:
+        wrong = draw.choice([3, None, [], ["a"], [[1]], [[0, -1, 5]], [[]], {"a": 1}])
+        mapper.send("made", group=group, samples=wrong if draw.random() < 0.2 else
+                    [entry() for _ in range(draw.randrange(1, 4))])
+
+
+def test_whatever_producers_say_others_are_served(daemon, photos):
+    """Samples may be bad; the daemon stays, and so does another stream."""
+    draw = random.Random(7)
+    with Mapper(daemon).serve():
+        whole = read(daemon, photos, [*BEFORE, MAP])
+    with daemon.connect() as peer:
+        assert peer.attach(photos, **wish([*BEFORE, MAP], batch_size=1, epochs=0)
+                           ).name == "attached"
+        def read_on():
+            with contextlib.suppress(OSError, AssertionError, AttributeError):
+                all_of(peer)
+        thread = threading.Thread(target=read_on)
+        thread.start()
+        for _ in range(60):
+            with Mapper(daemon) as mapper, contextlib.suppress(OSError, AssertionError):
+                for _ in range(20):
+                    hostile(mapper, mapper.work(0.2), draw)
+        peer.socket.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    other = {**MAP, "code": "another"}
+    with Mapper(daemon, code="another").serve():
+        again = read(daemon, photos, [*BEFORE, other])
+    assert all((again[at][0] == whole[at][0]).all() for at in whole) and len(again) == 60
+    daemon.settle()
 
 
 def test_a_whole_photograph_has_a_larger_tray(daemon, tmp_path):
