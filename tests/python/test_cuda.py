@@ -52,10 +52,10 @@ def put(device):
     loaders = []
 
     def put(loader, names=("image", "label")):
-        if loader._copier is None:
-            loader._copier = Copier(device)
+        if loader._reader.copier is None:
+            loader._reader.copier = Copier(device)
             loaders.append(loader)
-        return DeviceIteration(loader, loader._copier, names, lambda arrays: arrays)
+        return DeviceIteration(loader, loader._reader.copier, names, lambda arrays: arrays)
     yield put
     for loader in loaders:
         loader.close()
@@ -82,7 +82,7 @@ def test_what_arrives(daemon, node, cuda, device, put, how, inflight):
     for epoch in range(4):
         got = [value for arrays in put(loader) for value in values(device, arrays, epoch)]
         assert got == expected(epoch, 22)
-    assert loader._copier.how == how and cuda.registered == (how == "registered")
+    assert loader._reader.copier.how == how and cuda.registered == (how == "registered")
     assert cuda.allocated == (how == "staged") and cuda.registers == (how == "registered")
     assert daemon.bad_releases == 0 and cuda.copies > 0 and device.handed == 2 * 4 * 6
 
@@ -107,10 +107,10 @@ def test_slots_are_released_when_the_copy_has_ended(daemon, node, cuda, device, 
     cuda.held = 1
     daemon.settle(lambda: daemon.leased() == 3)
     first, second = next(it), next(it)
-    assert daemon.count("release") == 0 and not loader._copier._taken[0].copy.has_arrived()
+    assert daemon.count("release") == 0 and not loader._reader.copier._taken[0].copy.has_arrived()
     cuda.held = 0
     got = values(device, first, 0) + values(device, second, 0)
-    loader._copier.reap()
+    loader._reader.copier.reap()
     daemon.settle(lambda: daemon.count("release") == 2)
     got += [value for arrays in it for value in values(device, arrays, 0)]
     assert got == expected(0, 40)
@@ -122,13 +122,13 @@ def test_batches_are_copied_ahead(daemon, node, cuda, device, put):
     it = put(loader, ("image",))
     daemon.settle(lambda: daemon.leased() == 3)
     next(it)
-    assert len(loader._copier._ahead) == 2 and loader.position == 4
+    assert len(loader._reader.copier._ahead) == 2 and loader.position == 4
     daemon.settle(lambda: cuda.copies == 3)
     assert cuda.copies == 3
     for _ in it:
         pass
     device.cuda.library.cudaStreamSynchronize(device.stream)
-    assert cuda.copies - len(loader._copier._ahead) == 10
+    assert cuda.copies - len(loader._reader.copier._ahead) == 10
     assert cuda.waits <= 10
 
 
@@ -195,8 +195,8 @@ def test_closing_while_it_copies(daemon, node, cuda, put):
 
 def test_a_loader_that_is_dropped(daemon, node, cuda, device, put):
     loader = node.loader("/data/20", batch_size=4, timeout=20)
-    loader._copier = Copier(device)
-    next(DeviceIteration(loader, loader._copier, ("image",), lambda arrays: arrays))
+    loader._reader.copier = Copier(device)
+    next(DeviceIteration(loader, loader._reader.copier, ("image",), lambda arrays: arrays))
     assert cuda.registered == 1
     del loader
     gc.collect()
@@ -213,7 +213,7 @@ def test_after_a_fork(daemon, node, cuda, device, put):
     if child == 0:
         code = 1
         try:
-            loader._copier._runtime = loader._copier._device = None
+            loader._reader.copier._runtime = loader._reader.copier._device = None
             loader.close()
             code = 0
         finally:
@@ -229,7 +229,7 @@ def test_a_ring_with_holes(daemon, node, cuda, device, put, monkeypatch):
     monkeypatch.setattr(os, "posix_fallocate", lambda fd, at, size: os.ftruncate(fd, size))
     loader = node.loader("/data/20", batch_size=4, timeout=20)
     assert [v for arrays in put(loader) for v in values(device, arrays, 0)] == expected(0)
-    assert loader._copier.how == "staged" and cuda.registers == 0
+    assert loader._reader.copier.how == "staged" and cuda.registers == 0
 
 
 @pytest.mark.parametrize("call", ["cudaHostAlloc", "cudaMemcpyAsync", "cudaStreamWaitEvent",
@@ -251,7 +251,7 @@ def test_each_call_that_fails(daemon, node, cuda, device, put, how, call, after)
             break
         except stoker.DeviceError as error:
             said.append(str(error))
-            daemon.settle(lambda: not loader._connection.held)
+            daemon.settle(lambda: not loader._reader.connection.held)
             if len(got) == 22:  # it was the last one's end
                 break
             assert loader.state_dict()["position"] == len(got)
@@ -275,7 +275,7 @@ def test_a_ring_that_cannot_be_registered(daemon, node, cuda, device, put, caplo
     loader = node.loader("/data/20", batch_size=4, timeout=20)
     cuda.fail("cudaHostRegister", 2)
     assert [v for arrays in put(loader) for v in values(device, arrays, 0)] == expected(0)
-    assert loader._copier.how == "staged"
+    assert loader._reader.copier.how == "staged"
     assert "cudaHostRegister: out of memory (CUDA error 2)" in caplog.text
 
 
@@ -328,7 +328,7 @@ def test_the_built_daemon(near, folder, cuda, device, put, how, dtype):
             for name in loader.fields:
                 assert device.read(arrays[name]).tobytes() == batch[name].tobytes()
             batch.release()
-    assert loader._copier.how == how
+    assert loader._reader.copier.how == how
 
 
 @pytest.mark.skipif(binary() is None, reason="no stokerd was built")
@@ -371,7 +371,7 @@ def test_torch(daemon, node, cuda, monkeypatch, how):
     monkeypatch.setattr(importlib.import_module("stoker.torch.loader"), "Cuda", Tensors)
     assert stoker.torch.Loader("/data/20", 4, node=node, device="cpu").copies is None
     with stoker.torch.Loader("/data/20", 4, node=node, device="cuda:0") as loader:
-        device = loader.loader._copier._device
+        device = loader.loader._reader.copier._device
         for epoch in range(2):
             got = []
             for images, labels in loader:

@@ -336,14 +336,14 @@ def test_a_daemon_that_does_not_read(daemon, node):
     """Releases are queued; the caller does not wait."""
     loader = node.loader("/data/2000", batch_size=1, inflight=1000, timeout=60)
     batches = [batch for _, batch in zip(range(1000), loader.batches())]
-    loader._connection._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+    loader._reader.connection._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
     daemon.settle(lambda: len(daemon.peers) == 1)
     with daemon.peers[0].lock:  # it stops in its handler
         begun = time.monotonic()
         for batch in batches:
             batch.release()
         assert time.monotonic() - begun < 60
-    assert loader._connection._releases or loader._connection._out
+    assert loader._reader.connection._releases or loader._reader.connection._out
     assert loader.classes  # any call sends what waited
     daemon.settle(lambda: daemon.count("release") == 1000)
 

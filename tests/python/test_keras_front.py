@@ -127,7 +127,7 @@ def test_a_batch_is_given_back_at_once(real):
             next(flow)
         except ZeroDivisionError as error:
             errors.append(error)
-    assert len(errors) == 2 and not flow.loader._connection.held
+    assert len(errors) == 2 and not flow.loader._reader.connection.held
 
 
 @pytest.mark.parametrize("mode", ["categorical", "sparse", "binary", "input", None])

@@ -145,7 +145,7 @@ def test_fit_trains_on_each_epoch_in_the_daemons_order(real, arrays):
     images = stoker.keras.ImageDataGenerator(socket=real.path)
     flow, val = (images.flow(*arrays, batch_size=BATCH, seed=3) for _ in range(2))
     with stoker.connect(real.path) as node:
-        loader = node.loader(flow.loader._request["dataset"], batch_size=BATCH, seed=3,
+        loader = node.loader(flow.loader._reader.request["dataset"], batch_size=BATCH, seed=3,
                              layout="NHWC")
         wanted = [[batch.index.tolist() for batch in loader.batches()] for _ in range(3)]
     seen = Labels(flow)
@@ -257,7 +257,7 @@ def test_jumps_keep_one_second_reader(both):
         ours[index]
         second = second or ours._batches._other.loader
         attached.append(ours._batches._other.loader is second)
-    assert all(attached) and second._connection is not None
+    assert all(attached) and second._reader.connection is not None
     assert (ours.loader.epoch, ours.loader.position) == (0, 0)
 
 
@@ -268,7 +268,7 @@ def test_an_idle_second_reader_goes(both, monkeypatch):
     second = ours._batches._other.loader
     monkeypatch.setattr(_by_number, "IDLE_S", 0)
     same(ours[0], theirs[0])
-    assert ours._batches._other is None and second._connection.closed
+    assert ours._batches._other is None and second._reader.connection.closed
     same(ours[5], theirs[5])
 
 

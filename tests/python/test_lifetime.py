@@ -213,7 +213,7 @@ def test_a_fork_while_a_thread_releases(daemon, node):
     """The child frees what it got, though that thread, which is not there, has the lock."""
     it = iter(node.loader("/data/20", batch_size=4))
     images, labels = next(it)
-    lease, = (held.lease() for held in it._loader._connection.held.values())
+    lease, = (held.lease() for held in it._loader._reader.connection.held.values())
     got, go_on = threading.Event(), threading.Event()
 
     def hold():
@@ -224,7 +224,7 @@ def test_a_fork_while_a_thread_releases(daemon, node):
 
     thread = threading.Thread(target=hold)
     thread.start()
-    it._loader._connection.keep()  # as before fork(), which would wait for the lock
+    it._loader._reader.connection.keep()  # as before fork(), which would wait for the lock
     got.set()
     go_on.wait()
     pid = os.fork()

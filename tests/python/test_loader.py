@@ -246,7 +246,7 @@ def test_pad_and_drop(node):
 
 def first_state(loader, **changed):
     """As it was before there were descriptions."""
-    asked = loader._request
+    asked = loader._reader.request
     return {"version": 1, "dataset": loader.dataset_fingerprint, "pipeline": loader.pipeline_hash,
             "sampling": loader.sampling_hash, "order_seed": asked["order_seed"],
             "augment_seed": asked["augment_seed"], "shuffle": asked["shuffle"], "subset": None,

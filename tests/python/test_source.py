@@ -65,7 +65,7 @@ def children(pid):
 
 
 def producers_of(loader):
-    return children(loader._producers._process.pid)
+    return children(loader._reader.producers._process.pid)
 
 
 def is_alive(pid):
@@ -220,7 +220,7 @@ def test_code_knows_its_sample_and_random_numbers_follow_from_it(load, folder, t
 def test_the_end_of_a_loader_is_that_of_its_producers(load, folder):
     loader = load(stoker.Source(own_code.Files(folder)))
     epoch(loader)
-    template = loader._producers._process.pid
+    template = loader._reader.producers._process.pid
     pids = [template, *children(template)]
     assert len(pids) == 3
     loader.close()
@@ -295,7 +295,7 @@ TRAINER = """
         loader = node.loader(stoker.Source(own_code.Files({folder!r})), batch_size=4,
                              transforms=[stoker.RandomCrop(16)], num_workers=2)
         next(iter(loader))
-        print(loader._producers._process.pid, flush=True)
+        print(loader._reader.producers._process.pid, flush=True)
         sys.stdin.read()
 """
 
@@ -336,7 +336,7 @@ def test_producers_of_a_unit_outlive_trainers(real, load, folder, tmp_path, fact
         try:
             for _ in range(2):
                 with load(stoker.Source(own_code.Files(folder), external=True)) as loader:
-                    assert epoch(loader) == want and loader._producers is None
+                    assert epoch(loader) == want and loader._reader.producers is None
             pids = children(service.pid)
             assert len(pids) == 2 and all(map(is_alive, pids))
         finally:
@@ -451,16 +451,16 @@ def test_producers_stay_over_a_change_of_state_but_not_of_code(load, tmp_path, m
     code = own_code.Changing(also=stoker_changing.value)
     loader = load(arrays_of(code), transforms=[])
     assert set(values(loader).values()) == {1}
-    template = loader._producers._process.pid
+    template = loader._reader.producers._process.pid
     code.epoch = 3
     assert set(values(loader).values()) == {4}
-    assert loader._producers._process.pid == template
+    assert loader._reader.producers._process.pid == template
     module.write_text(text.format(20))
     os.utime(module, (1, 1))
     importlib.reload(stoker_changing)
     code.also = stoker_changing.value
     assert set(values(loader).values()) == {23}
-    assert loader._producers._process.pid != template
+    assert loader._reader.producers._process.pid != template
 
 
 def test_a_changed_object_resumes_where_it_is_changed_alike(load):
@@ -685,7 +685,7 @@ def test_what_the_code_opens_at_its_first_call_does_not_keep_it_here(load, folde
     code = own_code.Opening(folder)
     loader = load(arrays_of(code), transforms=[])
     assert sorted(int(index) for batch in loader for index in batch) == list(range(21))
-    assert code.file is None and loader._producers._process is not None
+    assert code.file is None and loader._reader.producers._process is not None
     assert not any("cannot be pickled" in record.message for record in caplog.records)
 
 

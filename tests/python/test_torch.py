@@ -82,7 +82,7 @@ def test_a_tensor_holds_its_lease(daemon, make):
 def test_tensors_share_the_rings_memory(make):
     loader = make()
     images, _ = next(iter(loader))
-    ring = loader.loader._ring
+    ring = loader.loader._reader.ring
     offset = images.data_ptr() - ring._mappings[None][0].address
     assert offset == ring.fields["image"].offset
 

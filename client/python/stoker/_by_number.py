@@ -80,9 +80,9 @@ class ByNumber:
     """
 
     def __init__(self, loader: Loader, fields: Sequence[str]) -> None:
-        if loader._request["last_batch"] not in ("short", "drop", "pad"):
+        if loader._reader.request["last_batch"] not in ("short", "drop", "pad"):
             raise ValueError("batches by number need epochs of whole batches: last_batch must be "
-                             f"short, drop or pad, not {loader._request['last_batch']!r}")
+                             f"short, drop or pad, not {loader._reader.request['last_batch']!r}")
         self._loader = loader
         self._fields = fields
         self._lock = threading.Lock()
@@ -183,7 +183,7 @@ class ByNumber:
         loader = self._loader
         step = loader.batch_size * loader.world_size
         samples = loader.samples - position
-        last_batch = loader._request["last_batch"]
+        last_batch = loader._reader.request["last_batch"]
         if last_batch == "drop":
             return samples // step
         mine = 0 if last_batch == "pad" else loader.rank * loader.batch_size
@@ -193,7 +193,7 @@ class ByNumber:
 def another(loader: Loader, inflight: int = 2) -> Loader:
     """A second reader of the same stream, which keeps few batches ready and holds nobody back.
     inflight 0: it only keeps the dataset, which the daemon forgets when nobody reads it."""
-    request = {**loader._request, "inflight": inflight, "prefetch": 2, "pace": "free"}
+    request = {**loader._reader.request, "inflight": inflight, "prefetch": 2, "pace": "free"}
     request.pop("job", None)
-    return Loader(loader._connect, request, epochs=loader.epochs, timeout=loader.timeout,
-                  reconnect=loader.reconnect, credentials=loader._credentials)
+    return Loader(loader._reader.connect, request, epochs=loader.epochs, timeout=loader.timeout,
+                  reconnect=loader.reconnect, credentials=loader._reader.credentials)

@@ -353,14 +353,14 @@ class DeviceIteration(Iteration[Item]):
         self._copier = copier
         self._names = names
         self._finish = make
-        self._before = loader._at
+        self._before = loader._reader.at
         super().__init__(loader, self._take)
 
     def __next__(self) -> Item:
-        self._before = self._loader._at
+        self._before = self._loader._reader.at
         try:
             self._copier.reap()
-            if not self._loader._connection.announced():
+            if not self._loader._reader.connection.announced():
                 self._copier.settle()  # the daemon may wait for the slots
         except DeviceError:
             self._give_up()
@@ -374,7 +374,7 @@ class DeviceIteration(Iteration[Item]):
     def _take(self, message: Received) -> Item:
         loader, copier = self._loader, self._copier
         loader._check_batch(message.fields)
-        ring, connection = loader._ring, loader._connection
+        ring, connection = loader._reader.ring, loader._reader.connection
         names = list(ring.fields) if self._names is None else self._names
         try:
             arrays = copier.take(connection, ring, message.fields, names)
@@ -385,6 +385,5 @@ class DeviceIteration(Iteration[Item]):
         return self._finish(arrays)
 
     def _give_up(self) -> None:
-        self._loader._iteration += 1
-        self._loader._say(self._before)
+        self._loader._rewind(self._before)
         self._copier.let_go()

@@ -83,7 +83,7 @@ def _samples(loader: Loader, rank: int) -> int:
     """Of an epoch that begins at its start."""
     step = loader.batch_size * loader.world_size
     whole, rest = divmod(loader.samples, step)
-    last = loader._request["last_batch"]
+    last = loader._reader.request["last_batch"]
     if last == "short":
         more = min(max(0, rest - rank * loader.batch_size), loader.batch_size)
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from . import _resize
 from ._given import Given, given_of
@@ -50,21 +50,23 @@ def _note_stalled(fields: Dict[str, Any], starting: bool = False) -> str:
 
 
 class Reader:
-    """Attached when it is made. ``_at``: the application has had everything before this place."""
+    """Attached when it is made. ``at``: the application has had everything before this place."""
 
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
                  epochs: Optional[int], timeout: Optional[float], reconnect: Optional[float],
                  live: bool, credentials: Optional[Credentials] = None) -> None:
-        self._connect = connect
-        self._credentials = credentials
-        self._request = request
-        self._at = Place(0, 0)
-        self._attached = False
-        self._most_held = 0  # of the batches of the ring, as far as is known
+        self.connect = connect
+        self.credentials = credentials
+        self.request = request
+        self.closed = False
+        self.at = Place(0, 0)
+        self.attached = False
+        self.most_held = 0  # of the batches of the ring, as far as is known
         self._stream: Optional[str] = None  # fingerprint of what is read; None: not known yet
         self._away: Optional[Error] = None  # why the daemon was lost, while it is
         self._patience = Patience(reconnect or 0)
-        self._stalled = ""  # why the next batch is late, from STALLED
+        self.stalled = ""  # why the next batch is late, from STALLED
+        self.most_held = 0  # batches of the ring, as far as is known
         self.reconnect = reconnect
         self.reconnects = 0
         self.epochs = epochs
@@ -73,34 +75,57 @@ class Reader:
         self.inflight: int = request["inflight"]
         self.rank: int = request["rank"]
         self.world_size: int = request["world"]
-        self._identity: Optional[Identity] = None  # of the stream, once that is known
-        self._given: Optional[Given] = None
-        self._producers: Optional[Producers] = None  # that make its samples, if this process does
-        self._map_producers: Optional[Producers] = None  # that run the code of its Map
-        self._tree: Optional[Tree] = None  # of its samples, if they are arrays of the user's code
-        self._labelled = False  # ... of a Map, beside which there are labels
-        self._copier: Optional[Copier] = None  # to a device, if its owner wants that
-        self._connection = self._dial()
+        self.identity: Optional[Identity] = None  # of the stream, once that is known
+        self.given: Optional[Given] = None
+        self.producers: Optional[Producers] = None  # that make its samples, if this process does
+        self.map_producers: Optional[Producers] = None  # that run the code of its Map
+        self.tree: Optional[Tree] = None  # of its samples, if they are arrays of the user's code
+        self.labelled = False  # ... of a Map, beside which there are labels
+        self.copier: Optional[Copier] = None  # to a device, if its owner wants that
+        self.connection = self._dial()
         try:
             self._asked_resize: Optional[str] = request.get("resize")
             self._set_resize(self._asked_resize)
-            attached = self._attach(None if live else self._at)
+            attached = self._attach(None if live else self.at)
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
         self.dataset_fingerprint: str = attached["dataset_fingerprint"]
         self.samples: int = attached["samples"]
-        self._share = Share(self.samples, self.batch_size, self.rank, self.world_size,
+        self.share = Share(self.samples, self.batch_size, self.rank, self.world_size,
                             request.get("last_batch") or "short")
         if attached["note"]:
             _log.warning("the dataset: %s", plain(attached["note"]))
+
+    def check(self) -> None:
+        if self.closed:
+            raise Error("the loader is closed: its `with`, or that of its node, has ended, or "
+                        "close() was called; make another with node.loader()")
+
+    def all_producers(self) -> List[Producers]:
+        return [producers for producers in (self.producers, self.map_producers)
+                if producers is not None]
+
+    def close(self) -> None:
+        """Disconnect. May be called twice, and before it is attached."""
+        self.closed = True
+        self.connection.close()
+        for producers in self.all_producers():
+            producers.close()
+        if self.copier is not None:
+            self.copier.close()
+        ring: Optional[Ring] = getattr(self, "ring", None)
+        if ring is not None:
+            ring.close()
+        if self.given is not None:
+            self.given.close()
 
     # Attaching
 
     def _attach(self, place: Optional[Place]) -> Dict[str, Any]:
         """``place`` None: where the stream is now."""
-        connection = self._connection
-        request = dict(self._request)
+        connection = self.connection
+        request = dict(self.request)
         if place is None:
             request["start"] = "live"
         else:
@@ -110,17 +135,17 @@ class Reader:
         attached = self._ask_as_before(connection, request)
         self._use(attached["memory"])
         self._stream = attached["dataset_fingerprint"]
-        self._identity = identity_of(attached, self._request, self.resize, self._identity)
+        self.identity = identity_of(attached, self.request, self.resize, self.identity)
         self.pipeline_hash: str = attached["pipeline_hash"]
         self.sampling_hash: str = attached["sampling_hash"]
-        self._batches: int = attached["batches"]
-        self._at = self._entered(attached) if place is None else place
-        self._attached = True
+        self.batches: int = attached["batches"]
+        self.at = self._entered(attached) if place is None else place
+        self.attached = True
         return attached
 
     def _ask_as_before(self, connection: Connection, request: Dict[str, Any]) -> Dict[str, Any]:
         """ATTACH to the stream that it was. A daemon that knows more fields has other digests."""
-        known = self._identity
+        known = self.identity
         request.update(known.expected() if known else {})
         request.pop("expect_dataset", None)
         if self._stream is not None:
@@ -134,35 +159,35 @@ class Reader:
         except TokenError as error:
             if known is None or not known.digest or not error.description:
                 raise
-            compare(known.description, error.description, self._request)
+            compare(known.description, error.description, self.request)
             del request["expect_description"]
             return ask()
 
-    def _root(self) -> str:
+    def root(self) -> str:
         """Of a list of paths: what the daemon's names are below."""
-        dataset = self._request["dataset"]
+        dataset = self.request["dataset"]
         return str(dataset["root"]) if isinstance(dataset.get("path"), InMemory) and \
             "root" in dataset else ""
 
     def _give(self, request: Dict[str, Any]) -> Sequence[int]:
         """Descriptors that go with it; their numbers are put into ``request``. The same ones
         whenever it is attached to anew."""
-        self._given = given_of(self._request, self._connection, self._given)
-        if self._given is None:
+        self.given = given_of(self.request, self.connection, self.given)
+        if self.given is None:
             return ()
-        request.update(self._given.fields)
-        return self._given.fds
+        request.update(self.given.fields)
+        return self.given.fds
 
     def _set_resize(self, asked: Optional[str]) -> None:
         """Of later ATTACHs. None: what is usual, if the daemon knows it."""
-        self.resize = _resize.settled(asked, self._connection.resizes)
-        self._request.pop("resize", None)
-        self._request.update(_resize.field(self.resize))
+        self.resize = _resize.settled(asked, self.connection.resizes)
+        self.request.pop("resize", None)
+        self.request.update(_resize.field(self.resize))
 
-    def _resized(self, theirs: Identity) -> Identity:
+    def resized(self, theirs: Identity) -> Identity:
         """What this reader is, with all hashes; where the program does not say whose resizes it
         wants, once it has those of a state."""
-        ours = self._identity
+        ours = self.identity
         assert ours is not None
         kinds = {**ours.fingerprints, "pipeline": self.pipeline_hash,
                  "sampling": self.sampling_hash}
@@ -171,22 +196,22 @@ class Reader:
         del kinds["pipeline"]  # it hangs on this: the daemon compares it
         return Identity({**ours.description, "resize": theirs.resize}, ours.digest, kinds)
 
-    def _heed_resize(self, theirs: Identity) -> None:
+    def heed_resize(self, theirs: Identity) -> None:
         """Go over to the resizes of a state."""
         if self._asked_resize is None and "resize" not in theirs.description:
             _log.warning(_resize.OLD_STATE)
         if self._asked_resize is not None or theirs.resize == self.resize:
             return
-        was = self._identity, self.resize
+        was = self.identity, self.resize
         try:
             self._set_resize(theirs.resize)
-            self._identity = theirs
+            self.identity = theirs
             try:
-                self._move(self._at)
+                self.move(self.at)
             except (Disconnected, Stopping) as error:
-                self._recover(error, self._at, self._deadline())
+                self.recover(error, self.at, self.deadline())
         except BaseException:
-            self._identity = was[0]
+            self.identity = was[0]
             self._set_resize(was[1])
             raise
 
@@ -194,36 +219,36 @@ class Reader:
         """Where a live start begins: the place of the global batch that has our first one."""
         position = attached["position"] - self.rank * self.batch_size
         if not 0 <= position < attached["samples"]:
-            raise self._connection.broken("a start outside of the epoch")
+            raise self.connection.broken("a start outside of the epoch")
         return Place(attached["epoch"], position)
 
-    def _move(self, place: Place) -> None:
+    def move(self, place: Place) -> None:
         """Attach to the same stream at another place."""
-        if self._attached:
-            self._connection.request("detach", "ok")
-            if self._copier is not None:
-                self._copier.finish()
-            self._connection.forget()
-            self._connection.keep()  # a held batch could be in the way of the new place
-        self._attached = False
+        if self.attached:
+            self.connection.request("detach", "ok")
+            if self.copier is not None:
+                self.copier.finish()
+            self.connection.forget()
+            self.connection.keep()  # a held batch could be in the way of the new place
+        self.attached = False
         self._attach(place)
 
-    def _renew(self, place: Place) -> bool:
+    def renew(self, place: Place) -> bool:
         """Has an object of the user's code changed, so that another stream has its samples?"""
-        dataset = None if self._producers is None else self._producers.renew(place)
+        dataset = None if self.producers is None else self.producers.renew(place)
         if dataset is None:
             return False
-        self._request["dataset"] = dataset
+        self.request["dataset"] = dataset
         self._stream = None
         return True
 
     # Receiving and asking
 
-    def _receive(self, timeout: Optional[float]) -> Optional[Received]:
+    def receive(self, timeout: Optional[float]) -> Optional[Received]:
         """The next message that is for the iteration; None after ``timeout`` seconds."""
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         while True:
-            message = self._connection.receive(self._until(deadline))
+            message = self.connection.receive(self._until(deadline))
             if message is None:
                 if time.monotonic() < deadline:  # it is time for other credentials
                     continue
@@ -233,60 +258,60 @@ class Reader:
             elif message.name == "stalled" and message.fields["lease"]:
                 self._make_room(message.fields)
             elif message.name == "stalled":
-                self._stalled = _note_stalled(message.fields, self._producers is not None)
+                self.stalled = _note_stalled(message.fields, self.producers is not None)
             else:
                 break
         if message.name == "goaway":
-            self._connection.unread(message)  # for the next call
+            self.connection.unread(message)  # for the next call
             raise stopping(message.fields)
         self._patience.find()
-        self._stalled = ""
+        self.stalled = ""
         return message
 
     def _make_room(self, fields: Dict[str, Any]) -> None:
         """The ring cannot go on before batches that are held are given back."""
-        self._most_held = max(0, self._most_held - 1)
-        self._stalled = f"; {fields['why']}"
-        self._connection.keep()
+        self.most_held = max(0, self.most_held - 1)
+        self.stalled = f"; {fields['why']}"
+        self.connection.keep()
 
     def _dial(self) -> Connection:
-        if self._credentials is None:
-            return self._connect()
-        return self._credentials.connect(self._connect)
+        if self.credentials is None:
+            return self.connect()
+        return self.credentials.connect(self.connect)
 
     def _until(self, deadline: float) -> Optional[float]:
         """Seconds that a message may be waited for, after which credentials may be due."""
         left = _left(deadline)
-        due = self._credentials.renew(self._connection) if self._credentials else None
+        due = self.credentials.renew(self.connection) if self.credentials else None
         return left if due is None else due if left is None else min(left, due)
 
     def _follow(self, fields: Dict[str, Any]) -> None:
         """Later batches are in another ring; held batches keep theirs mapped."""
-        if not fields["memory"].like(self._ring):
-            raise self._connection.broken("a ring of other samples")
+        if not fields["memory"].like(self.ring):
+            raise self.connection.broken("a ring of other samples")
         self._use(fields["memory"])
 
     def _use(self, ring: Ring) -> None:
-        left: Optional[Ring] = getattr(self, "_ring", None)
-        self._ring = ring
-        self._most_held = self.inflight - 1  # of its batches, as far as is known
+        left: Optional[Ring] = getattr(self, "ring", None)
+        self.ring = ring
+        self.most_held = self.inflight - 1
         if left is not None:
             left.leave()
 
-    def _list(self, what: str, after: int = 0) -> Dict[str, Any]:
-        deadline = self._deadline()
+    def listing(self, what: str, after: int = 0) -> Dict[str, Any]:
+        deadline = self.deadline()
         while True:
             try:
-                return self._connection.request("list", "listing", what=what, after=after)
+                return self.connection.request("list", "listing", what=what, after=after)
             except Disconnected as error:
-                self._recover(error, self._at, deadline)
+                self.recover(error, self.at, deadline)
 
-    def _only_batch(self, epoch: int, number: int) -> Batch:
+    def only_batch(self, epoch: int, number: int) -> Batch:
         """A copy of one batch, read through a connection of its own. Any thread."""
-        request = dict(self._request, epoch=epoch, epochs=1, inflight=1, prefetch=1, pace="free",
+        request = dict(self.request, epoch=epoch, epochs=1, inflight=1, prefetch=1, pace="free",
                        position=number * self.batch_size * self.world_size)
         request.pop("job", None)
-        self._connection.check_process()
+        self.connection.check_process()
         connection = self._dial()
         try:
             return self._take_one(connection, request)
@@ -308,7 +333,7 @@ class Reader:
                 ring = fields["memory"]
                 continue
             if name == "bad_sample":
-                raise SampleError.from_message(fields, self._root())
+                raise SampleError.from_message(fields, self.root())
             if name == "error":
                 raise from_message(fields)
             if name == "goaway":
@@ -321,22 +346,22 @@ class Reader:
 
     # When the daemon goes away
 
-    def _deadline(self) -> float:
+    def deadline(self) -> float:
         return math.inf if self.timeout is None else time.monotonic() + self.timeout
 
-    def _recover(self, error: Error, place: Place, deadline: float) -> None:
+    def recover(self, error: Error, place: Place, deadline: float) -> None:
         """Wait for the daemon and attach at ``place``; raises ``error`` if that fails."""
         given_up = self._away is not None  # in an earlier call
         if self._away is not None:
             error = self._away
-        elif self.reconnect and (self._connection.lost or isinstance(error, Stopping)):
+        elif self.reconnect and (self.connection.lost or isinstance(error, Stopping)):
             # As text: a kept log record would keep the stack frames, and the arrays in them.
             _log.warning("%s; waiting up to %g s for it to come back", str(error), self.reconnect)
             self._away = error
         else:
             raise type(error)(f"{error}; state_dict() says where to resume") from error
         if isinstance(error, Stopping):  # it fills no more slots: held batches need no lease
-            self._connection.close()
+            self.connection.close()
         done = (self._patience.lose() or given_up) and self._reattach(place)
         while not done:
             if time.monotonic() >= deadline:
@@ -352,18 +377,19 @@ class Reader:
 
     def _reattach(self, place: Place) -> bool:
         """One attempt; False if another one can succeed."""
-        kept = self._connection.kept
+        self.check()
+        kept = self.connection.kept
         try:
-            self._connection = self._dial()
+            self.connection = self._dial()
         except _PASSING:
             return False
-        self._connection.kept = kept
+        self.connection.kept = kept
         try:
             self._attach(place)
         except _PASSING:
-            self._connection.close()
+            self.connection.close()
             return False
         except BaseException:
-            self._connection.close()
+            self.connection.close()
             raise
         return True

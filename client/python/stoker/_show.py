@@ -25,7 +25,7 @@ def show(loader: Loader, rows: int, cols: int, epoch: int) -> Any:
         raise ImportError("loader.show() needs matplotlib: install it, or use `stokerctl preview`"
                           ) from error
     images, labels = _samples(loader, rows * cols, epoch)
-    transforms = loader._request["transforms"]
+    transforms = loader._reader.request["transforms"]
     tiles = pictures(images, loader.layout, loader.dtype, transforms)
     figure, axes = pyplot.subplots(rows, cols, squeeze=False,
                                    figsize=(cols * INCHES, rows * (INCHES + 0.25)))

@@ -261,7 +261,7 @@ class _Reader:
 
     def _rows(self, k: int) -> int:
         """Of a chunk; the last one may be short."""
-        padded = self._loader._request["last_batch"] == "pad"
+        padded = self._loader._reader.request["last_batch"] == "pad"
         return self._chunk if padded else min(self._chunk, self.samples - k * self._chunk)
 
     def _move(self, epoch: int, k: int) -> None:
@@ -282,17 +282,17 @@ class _Reader:
 def _in_parts(loader: Loader, size: int) -> Loader:
     """One that gives its chunks of ``size`` bytes in parts as large as suits a cache; it is closed
     if that is another."""
-    request, chunk = loader._request, loader.batch_size
+    request, chunk = loader._reader.request, loader.batch_size
     parts = 1 if request["last_batch"] == "pad" else next(
         parts for parts in range(1, chunk + 1)
         if chunk % parts == 0 and (size <= parts * PART_BYTES or parts == chunk))
     if parts == 1:
         return loader
     with loader:
-        return Loader(loader._connect, {**request, "batch_size": chunk // parts,
+        return Loader(loader._reader.connect, {**request, "batch_size": chunk // parts,
                                         "prefetch": request["prefetch"] * parts},
                       epochs=loader.epochs, timeout=loader.timeout, reconnect=loader.reconnect,
-                      credentials=loader._credentials)
+                      credentials=loader._reader.credentials)
 
 
 # The readers of this process, by what was asked for.

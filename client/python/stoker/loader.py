@@ -77,7 +77,22 @@ class Iteration(Generic[Item]):
         return self._make(message)
 
 
-class Loader(Reader):
+class _Passed(Generic[Item]):
+    """An attribute of a loader that is its reader's."""
+
+    def __set_name__(self, owner: object, name: str) -> None:
+        self._name = name
+
+    def __get__(self, loader: Optional[Loader], owner: object = None) -> Item:
+        if loader is None:
+            return self  # type: ignore[return-value]
+        return getattr(loader._reader, self._name)  # type: ignore[no-any-return]
+
+    def __set__(self, loader: Loader, value: Item) -> None:
+        setattr(loader._reader, self._name, value)
+
+
+class Loader:
     """Made by Node.loader(). ``for images, labels in loader`` gives the rest of an epoch.
 
     Each ``for`` is the next epoch, also after a ``break`` in the middle of one, unless set_epoch()
@@ -109,6 +124,20 @@ class Loader(Reader):
     ProtocolError, TimeoutError (nothing is lost), ForkError or RequestError.
     """
 
+    samples = _Passed[int]()
+    batch_size = _Passed[int]()
+    inflight = _Passed[int]()
+    rank = _Passed[int]()
+    world_size = _Passed[int]()
+    epochs = _Passed[Optional[int]]()
+    timeout = _Passed[Optional[float]]()
+    reconnect = _Passed[Optional[float]]()
+    reconnects = _Passed[int]()
+    resize = _Passed[str]()
+    dataset_fingerprint = _Passed[str]()
+    pipeline_hash = _Passed[str]()
+    sampling_hash = _Passed[str]()
+
     def __init__(self, connect: Callable[[], Connection], request: Dict[str, Any], *,
                  epochs: Optional[int], timeout: Optional[float],
                  reconnect: Optional[float] = None, live: bool = False,
@@ -122,18 +151,17 @@ class Loader(Reader):
         self._classes: Optional[List[str]] = None
         self._said: Optional[Place] = None  # where to begin: set_epoch, load_state_dict
         self._said_last = False  # ... and no batch was given since then
-        self._closed = False
         self._got_batches = self._got_samples = 0
         self._waited_s = 0.0
         self.dtype: str = request["dtype"]
         self.layout: str = request["layout"]
-        super().__init__(connect, request, epochs=epochs, timeout=timeout, reconnect=reconnect,
-                         live=live, credentials=credentials)
+        self._reader = Reader(connect, request, epochs=epochs, timeout=timeout,
+                              reconnect=reconnect, live=live, credentials=credentials)
 
     def __len__(self) -> int:
         """Number of batches in a whole epoch for this rank. With ``last_batch="wrap"`` an epoch
         that goes on behind a batch of the one before may have one less."""
-        return self._batches
+        return self._reader.batches
 
     def __iter__(self) -> Iteration[Arrays]:
         return Iteration(self, self._arrays)
@@ -150,12 +178,12 @@ class Loader(Reader):
         The arrays are copies. It uses a connection of its own for a moment. Any thread. Raises
         IndexError, and what Node.loader() and iterating raise.
         """
-        self._check()
+        self._reader.check()
         epoch, k = _epoch(epoch), operator.index(k)
         number = k + len(self) if k < 0 else k
         if not 0 <= number < len(self):
             raise IndexError(f"no batch {k}: an epoch has {len(self)} batches for this rank")
-        return self._only_batch(epoch, number)
+        return self._reader.only_batch(epoch, number)
 
     def show(self, rows: int = 4, cols: int = 8, epoch: Optional[int] = None) -> Any:
         """A matplotlib figure of the first samples of this rank in an epoch (default: that of the
@@ -175,16 +203,16 @@ class Loader(Reader):
         batches that were copied from the start are not counted). Raises Error if the daemon is too
         old.
         """
-        self._check()
+        self._reader.check()
         try:
             with self._alone:
-                rows = self._list("reader")["items"]
+                rows = self._reader.listing("reader")["items"]
         except ArgumentError as error:
             raise Error("this stokerd is older than the client and has no statistics of a reader"
                         ) from error
         if not isinstance(rows, list) or len(rows) != 1 or not isinstance(rows[0], dict):
-            raise self._connection.broken("statistics that are not a map")
-        kept = list(self._connection.kept)
+            raise self._reader.connection.broken("statistics that are not a map")
+        kept = list(self._reader.connection.kept)
         return {**rows[0], "batches": self._got_batches, "samples": self._got_samples,
                 "wait_seconds": self._waited_s, "reconnects": self.reconnects,
                 "kept_batches": len(kept), "kept_bytes": sum(lease.bytes for lease in kept)}
@@ -193,7 +221,7 @@ class Loader(Reader):
     def fields(self) -> Dict[str, Field]:
         """The fields of a sample by name (image, label, index, and further ones of the dataset),
         each with its ``dtype`` (a text) and ``shape``."""
-        return dict(self._ring.fields)
+        return dict(self._reader.ring.fields)
 
     @property
     def epoch(self) -> int:
@@ -210,18 +238,18 @@ class Loader(Reader):
     @property
     def classes(self) -> List[str]:
         """Names of the classes by label; empty if the labels are not classes."""
-        self._check()
+        self._reader.check()
         if self._classes is None:
             names: List[str] = []
             after = 0
             while True:
                 with self._alone:
-                    page = self._list("classes", after)
+                    page = self._reader.listing("classes", after)
                 names += self._names(page["items"])
                 if page["next"] == 0:
                     break
                 if page["next"] <= after:
-                    raise self._connection.broken("a listing without end")
+                    raise self._reader.connection.broken("a listing without end")
                 after = page["next"]
             self._classes = names
         return list(self._classes)
@@ -234,14 +262,15 @@ class Loader(Reader):
     def paths(self, indices: Iterable[int]) -> List[str]:
         """The paths of these samples of the dataset (``batch.index``), relative to its root, as
         os.fsdecode() gives them. Raises IndexError if there is no such sample."""
-        self._check()
+        self._reader.check()
         wanted = [int(index) for index in indices]
         found: Dict[int, str] = {}
         for index in sorted(set(wanted)):
             if index in found:
                 continue
             with self._alone:
-                page = self._names(self._list("paths", index)["items"]) if index >= 0 else []
+                page = [] if index < 0 else \
+                    self._names(self._reader.listing("paths", index)["items"])
             if not page:
                 raise IndexError(f"the dataset has no sample {index}")
             found.update(enumerate(page, index))
@@ -249,12 +278,12 @@ class Loader(Reader):
 
     def set_epoch(self, epoch: int) -> None:
         """The next ``for`` begins this epoch."""
-        self._check()
+        self._reader.check()
         self._say(Place(_epoch(epoch), 0))
 
     def plan(self) -> str:
         """In words, a line each: what the daemon does, and what runs in how many processes."""
-        return plan(self._request, self._producers, self._map_producers)
+        return plan(self._reader.request, self._reader.producers, self._reader.map_producers)
 
     def state_dict(self) -> Dict[str, Any]:
         """Where to resume, as a dict that JSON can hold: of some 1 kB, and the transforms.
@@ -262,7 +291,7 @@ class Loader(Reader):
         It counts the batches that the application has got, not those that were prefetched; a batch
         counts once it was given. It is the same on all ranks after the same number of batches.
         """
-        made = {} if self._producers is None else self._producers.state()
+        made = {} if self._reader.producers is None else self._reader.producers.state()
         return {**state.make(self._known(), self._place(), self.batch_size, self.world_size),
                 **made}
 
@@ -272,39 +301,27 @@ class Loader(Reader):
         Batch size and world size may differ. Raises TokenError, which names the field, if the state
         is for another dataset, pipeline, order, subset or sampler.
         """
-        self._check()
+        self._reader.check()
         theirs = state.read(state_dict)
-        state.check(theirs, self._resized(theirs), self._request)
+        state.check(theirs, self._reader.resized(theirs), self._reader.request)
         place = state.place_of(state_dict, self.samples)
-        self._heed_resize(theirs)
-        if self._producers is not None:
-            self._producers.resume(state_dict, place)
+        self._reader.heed_resize(theirs)
+        if self._reader.producers is not None:
+            self._reader.producers.resume(state_dict, place)
         self._known().fingerprints.update({  # of kinds that other clients know
             kind: value for kind, value in theirs.fingerprints.items()
             if kind not in state.KINDS and kind != "code"})
-        self._iteration += 1
-        self._say(place)
+        self._rewind(place)
 
     def close(self) -> None:
         """Disconnect. Arrays that are still held stay as they are. May be called twice."""
-        if self._closed:
+        if self._reader.closed:
             return
-        self._closed = True
-        forgotten = self._connection.forgotten()
-        self._end()
+        forgotten = self._reader.connection.forgotten()
+        self._reader.close()
         if forgotten:
             warnings.warn(f"{forgotten} batches were not released before the loader was closed",
                           ResourceWarning, stacklevel=2)
-
-    def _end(self) -> None:
-        self._connection.close()
-        for producers in self._all_producers():
-            producers.close()
-        if self._copier is not None:
-            self._copier.close()
-        self._ring.close()
-        if self._given is not None:
-            self._given.close()
 
     def __enter__(self) -> Loader:
         return self
@@ -314,7 +331,7 @@ class Loader(Reader):
 
     def __del__(self) -> None:
         try:
-            self._end()
+            self._reader.close()
         except Exception:  # not fully made, or the interpreter exits
             pass
 
@@ -323,12 +340,12 @@ class Loader(Reader):
 
     def _name(self) -> str:
         """Of the dataset."""
-        dataset = self._request["dataset"]
+        dataset = self._reader.request["dataset"]
         return " + ".join(part["path"] for part in dataset.get("parts", [dataset]))
 
     def _words(self) -> str:
         epoch, position = self._place()
-        place = "closed" if self._closed else f"at epoch {epoch} position {position}"
+        place = "closed" if self._reader.closed else f"at epoch {epoch} position {position}"
         return (f"{self._name()}: {len(self)} batches of {self.batch_size}, "
                 f"rank {self.rank} of {self.world_size}, {place}")
 
@@ -340,42 +357,38 @@ class Loader(Reader):
     # Places
 
     def _place(self) -> Place:
-        return self._said if self._said is not None and self._said_last else self._at
+        return self._said if self._said is not None and self._said_last else self._reader.at
+
+    def _rewind(self, place: Place) -> None:
+        """End the iteration; the next one begins there."""
+        self._iteration += 1
+        self._say(place)
 
     def _say(self, place: Place) -> None:
         self._said = place
         self._said_last = True
 
     def _known(self) -> state.Identity:
-        assert self._identity is not None
-        return self._identity
+        assert self._reader.identity is not None
+        return self._reader.identity
 
     # Iterating
 
-    def _check(self) -> None:
-        if self._closed:
-            raise Error("the loader is closed: its `with`, or that of its node, has ended, or "
-                        "close() was called; make another with node.loader()")
-
-    def _reattach(self, place: Place) -> bool:
-        self._check()
-        return super()._reattach(place)
-
     def _begin(self) -> Tuple[int, int]:
         """Begin another iteration; returns its number and its epoch."""
-        self._check()
+        self._reader.check()
         place = self._said
         if place is None:
-            place = Place(self._at.epoch + 1, 0) if self._left_off() else self._at
+            place = Place(self._reader.at.epoch + 1, 0) if self._left_off() else self._reader.at
         if self.epochs is not None and place.epoch >= self.epochs:
             raise Error(f"no epoch {place.epoch}: the loader has epochs={self.epochs}; make it "
                         "with more, or go back with set_epoch()")
         try:
-            self._connection.check()
-            if self._renew(place) or place != self._at or not self._attached:
-                self._move(place)
+            self._reader.connection.check()
+            if self._reader.renew(place) or place != self._reader.at or not self._reader.attached:
+                self._reader.move(place)
         except (Disconnected, Stopping) as error:
-            self._recover(error, place, self._deadline())
+            self._reader.recover(error, place, self._reader.deadline())
         self._said = None
         self._said_last = False
         self._taken = None
@@ -388,15 +401,15 @@ class Loader(Reader):
         """Was the last iteration left in the middle of its epoch, other than by Ctrl-C?"""
         error = getattr(sys, "last_value", None)  # in a notebook
         stopped = isinstance(error, KeyboardInterrupt) and error is not self._last_error
-        return self._taken == self._at.epoch and not (stopped or self._interrupted)
+        return self._taken == self._reader.at.epoch and not (stopped or self._interrupted)
 
     def _next_batch(self, iteration: int, epoch: int) -> Optional[Received]:
         """The next BATCH of the epoch; None at its end."""
-        self._check()
+        self._reader.check()
         if iteration != self._iteration:
             raise RuntimeError("this iteration ended when another one of the same loader began: to "
                                "have two at a time, make two loaders")
-        if self._at.epoch > epoch:
+        if self._reader.at.epoch > epoch:
             return None
         begun = time.monotonic()
         try:
@@ -407,77 +420,78 @@ class Loader(Reader):
         self._waited_s += time.monotonic() - begun
         name, fields = message
         if name in ("batch", "bad_sample"):
-            if self._share.next(self._at).epoch > epoch:  # no part of the last batch
-                self._connection.unread(message)
-                self._at = Place(epoch + 1, 0)
+            if self._reader.share.next(self._reader.at).epoch > epoch:  # no part of the last batch
+                self._reader.connection.unread(message)
+                self._reader.at = Place(epoch + 1, 0)
                 return None
             self._advance(fields)
             if name == "bad_sample":
-                raise SampleError.from_message(fields, self._root())
+                raise SampleError.from_message(fields, self._reader.root())
             self._got_batches += 1
             self._got_samples += fields["count"]
             return message
         if name == "end":
-            if self.epochs is not None and self._share.next(self._at).epoch < self.epochs:
+            due = self._reader.share.next(self._reader.at)
+            if self.epochs is not None and due.epoch < self.epochs:
                 raise self._disordered("the end", fields["epoch"], 0)
-            self._connection.unread(message)
-            self._at = Place(max(fields["epoch"], epoch + 1), 0)
+            self._reader.connection.unread(message)
+            self._reader.at = Place(max(fields["epoch"], epoch + 1), 0)
             return None
         if name == "error":
             raise from_message(fields)
-        raise self._connection.broken(f"{name} instead of a batch")
+        raise self._reader.connection.broken(f"{name} instead of a batch")
 
     def _advance(self, fields: Dict[str, Any]) -> None:
-        again = fields.get("lease", math.inf) <= self._connection.last_lease
-        if again or not self._share.has(self._at, fields):
+        connection = self._reader.connection
+        again = fields.get("lease", math.inf) <= connection.last_lease
+        if again or not self._reader.share.has(self._reader.at, fields):
             raise self._disordered("a batch", fields["epoch"], fields["position"])
-        self._connection.last_lease = fields.get("lease", self._connection.last_lease)
-        self._at = Place(fields["next_epoch"], fields["next_position"])
-        self._connection.count()
+        connection.last_lease = fields.get("lease", connection.last_lease)
+        self._reader.at = Place(fields["next_epoch"], fields["next_position"])
+        connection.count()
         self._said_last = False
         self._taken = fields["epoch"]
 
     def _disordered(self, what: str, epoch: int, position: int) -> Error:
-        due = self._share.next(self._at)
-        return self._connection.broken(
+        due = self._reader.share.next(self._reader.at)
+        return self._reader.connection.broken(
             f"batches out of order: {what} of epoch {epoch}, position {position}, where the batch "
             f"of epoch {due.epoch}, position {due.position} is next")
 
     def _wait(self) -> Received:
         """The next message."""
-        self._connection.keep(self._most_held)  # else the daemon would have to wait for them
-        deadline = self._deadline()
+        # Else the daemon would have to wait for them.
+        self._reader.connection.keep(self._reader.most_held)
+        deadline = self._reader.deadline()
         while True:
             try:
                 message = self._receive_made(_left(deadline))
             except (Disconnected, Stopping) as error:
-                self._check()  # it may have been closed, by another thread or a signal handler
-                self._recover(error, self._at, deadline)
+                self._reader.check()  # closed, maybe, by another thread or a signal handler
+                self._reader.recover(error, self._reader.at, deadline)
                 continue
             if message is None:
-                raise TimeoutError(f"no batch came within {self.timeout:g} s{self._stalled}")
+                raise TimeoutError(
+                    f"no batch came within {self.timeout:g} s{self._reader.stalled}")
             return message
-
-    def _all_producers(self) -> List[Producers]:
-        return [producers for producers in (self._producers, self._map_producers)
-                if producers is not None]
 
     def _take_map(self, code: MapCode, count: int, path: str, shown: bytes) -> None:
         """The code of a Map of the list of transforms, and start what runs it."""
-        self._map_producers = code.kept or Producers(code, code.identity(), count, path, shown)
-        self._labelled = code.tree is not None
-        self._tree = code.tree or self._tree
+        reader = self._reader
+        reader.map_producers = code.kept or Producers(code, code.identity(), count, path, shown)
+        reader.labelled = code.tree is not None
+        reader.tree = code.tree or reader.tree
 
     def _receive_made(self, left: Optional[float]) -> Optional[Received]:
         """As _receive(), while the program's own producers can make samples."""
-        if not self._all_producers():
-            return self._receive(left)
+        if not self._reader.all_producers():
+            return self._reader.receive(left)
         until = math.inf if left is None else time.monotonic() + left
         while True:
-            message = self._receive(min(_LOOK_S, max(0.0, until - time.monotonic())))
+            message = self._reader.receive(min(_LOOK_S, max(0.0, until - time.monotonic())))
             if message is not None or time.monotonic() >= until:
                 return message
-            for producers in self._all_producers():
+            for producers in self._reader.all_producers():
                 producers.check()
 
     # From messages to arrays
@@ -485,9 +499,10 @@ class Loader(Reader):
     def _take(self, message: Received, names: Optional[Sequence[str]] = None
               ) -> Tuple[Dict[str, np.ndarray[Any, Any]], Optional[Lease]]:
         """The arrays of a BATCH by name (None: all), and its lease; None if all were copied."""
-        fields, ring = message.fields, self._ring
+        fields, ring = message.fields, self._reader.ring
         self._check_batch(fields)
-        lease = Lease(self._connection, fields["lease"], names is None, ring, fields["runs"])
+        lease = Lease(self._reader.connection, fields["lease"], names is None, ring,
+                      fields["runs"])
         arrays = ring.take(ring.fields if names is None else names, fields["runs"], lease)
         if lease.regions:
             return arrays, lease
@@ -499,37 +514,40 @@ class Loader(Reader):
         """A BATCH with only the fields in ``out``, copied to there (None: to a new array)."""
         fields = message.fields
         self._check_batch(fields)
-        arrays = self._ring.copy(fields["runs"], out)
-        self._connection.release(fields["lease"])
+        arrays = self._reader.ring.copy(fields["runs"], out)
+        self._reader.connection.release(fields["lease"])
         return Batch(arrays, None, fields)
 
     def _check_batch(self, fields: Dict[str, Any]) -> None:
-        if not self._ring.has(fields["runs"], fields["count"]) or \
-                fields["count"] > self.batch_size or fields["lease"] in self._connection.held:
-            raise self._connection.broken("a batch that is too large or outside of the ring")
+        if not self._reader.ring.has(fields["runs"], fields["count"]) or \
+                fields["count"] > self.batch_size or \
+                fields["lease"] in self._reader.connection.held:
+            raise self._reader.connection.broken(
+                "a batch that is too large or outside of the ring")
 
     def _arrays(self, message: Received) -> Any:
-        if self._tree is not None:
+        if self._reader.tree is not None:
             return self._joined(message, lambda array: array)
         arrays, _ = self._take(message, ("image", "label"))
         return arrays["image"], arrays["label"]
 
     def _joined(self, message: Received, of_array: Callable[[Any], Any]) -> Any:
         """A batch of arrays of the user's code, as the tree that its samples are."""
-        assert self._tree is not None
-        made = [name for name in self._ring.fields if name != "index"][:len(self._tree.leaves)]
-        if self._labelled:
+        assert self._reader.tree is not None
+        count = len(self._reader.tree.leaves)
+        made = [name for name in self._reader.ring.fields if name != "index"][:count]
+        if self._reader.labelled:
             made = ["image", *(f"array{number}" for number in range(1, len(made)))]
-        arrays, _ = self._take(message, [*made, "label"] if self._labelled else made)
-        tree = self._tree.join([of_array(arrays[name]) for name in made])
-        return (tree, of_array(arrays["label"])) if self._labelled else tree
+        arrays, _ = self._take(message, [*made, "label"] if self._reader.labelled else made)
+        tree = self._reader.tree.join([of_array(arrays[name]) for name in made])
+        return (tree, of_array(arrays["label"])) if self._reader.labelled else tree
 
     def _batch(self, message: Received) -> Batch:
         return Batch(*self._take(message), message.fields)
 
     def _names(self, items: Any) -> List[str]:
         if not isinstance(items, list) or not all(isinstance(item, (str, bytes)) for item in items):
-            raise self._connection.broken("names that are not texts")
+            raise self._reader.connection.broken("names that are not texts")
         return [item if isinstance(item, str) else item.decode("utf-8", "surrogateescape")
                 for item in items]
 

@@ -226,9 +226,9 @@ class Node:
             raise advised(error, request["dataset"]) from None
         self._loaders.add(loader)
         if isinstance(dataset, Source):
-            loader._tree = dataset.tree
+            loader._reader.tree = dataset.tree
             if not dataset.external:
-                loader._producers = dataset.kept or Producers(
+                loader._reader.producers = dataset.kept or Producers(
                     dataset, request["dataset"]["code"], _producers(num_workers), self.socket,
                     request["secret"])
         for mapped in maps:

@@ -161,7 +161,8 @@ class Flow(Dataset):
         epoch = self._batches.epoch
         if epoch is None:
             return None
-        return order(self.loader._request["order_seed"], epoch, self.n) if self.shuffle else \
+        seed = self.loader._reader.request["order_seed"]
+        return order(seed, epoch, self.n) if self.shuffle else \
             np.arange(self.n)
 
     def __iter__(self) -> Iterator[Any]:

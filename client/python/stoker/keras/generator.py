@@ -367,7 +367,7 @@ def _paths(loader: Loader) -> List[str]:
     out: List[str] = []
     after = 0
     while True:
-        page = loader._list("paths", after)
+        page = loader._reader.listing("paths", after)
         out += loader._names(page["items"])
         if page["next"] <= after:
             return out

@@ -259,8 +259,8 @@ class _Epoch:
             names.remove("label")
             names = [*names[:len(self._tree.leaves)], "label"]
         if device is not None and torch.device(device).type != "cpu":
-            stream._copier = Copier(Cuda(device))
-            return DeviceIteration(stream, stream._copier, names, self._joined)
+            stream._reader.copier = Copier(Cuda(device))
+            return DeviceIteration(stream, stream._reader.copier, names, self._joined)
         return _loader.Iteration(stream, self._made(stream, names))
 
     def _made(self, stream: _loader.Loader, names: List[str]) -> Callable[[Any], Any]:

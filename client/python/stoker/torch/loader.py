@@ -120,7 +120,7 @@ class Loader(_Base):
         self.copy = copy
         if to is not None:
             try:
-                self._loader._copier = Copier(to)
+                self._loader._reader.copier = Copier(to)
             except BaseException:
                 self._loader.close()
                 raise
@@ -151,7 +151,7 @@ class Loader(_Base):
 
     @property
     def drop_last(self) -> bool:
-        return bool(self._loader._request["last_batch"] == "drop")
+        return bool(self._loader._reader.request["last_batch"] == "drop")
 
     @property
     def num_workers(self) -> int:
@@ -165,7 +165,7 @@ class Loader(_Base):
     def copies(self) -> Optional[str]:
         """How batches get to the device: "registered" (out of the ring) or "staged" (through pinned
         memory); "" before the first, None without a device."""
-        copier = self._loader._copier
+        copier = self._loader._reader.copier
         return None if copier is None else copier.how
 
     def __len__(self) -> int:
@@ -183,7 +183,7 @@ class Loader(_Base):
             raise ValueError("stoker.torch.Loader gives batches, and this DataLoader would make "
                              "batches of them: use DataLoader(loader, batch_size=None)")
         self._say_left_out()
-        copier = self._loader._copier
+        copier = self._loader._reader.copier
         if copier is not None:
             return DeviceIteration(self._loader, copier, self._tensor_names, _values)
         return _loader.Iteration(self._loader, self._tensors)
@@ -210,7 +210,7 @@ class Loader(_Base):
         self._told = True
 
     def _tensors(self, message: Received) -> Any:
-        tree = self._loader._tree
+        tree = self._loader._reader.tree
         if tree is not None:
             return self._loader._joined(message, self._of_array)
         arrays, lease = self._loader._take(message, self._tensor_names)
