@@ -42,7 +42,7 @@ LIBRARIES = {
                                "daemon/statistics/moments.c", "daemon/cache/", "daemon/stage/",
                                "daemon/store/picture_store.h",
                                "daemon/storage/remote/", "daemon/base/thread_group.c",
-                               "daemon/dataset/shards/shard_readahead.c",
+                               "daemon/dataset/folders/", "daemon/dataset/shards/shard_readahead.c",
                                "client/c/handle.h", "client/c/connection.h"],
     r"(cblas|lapacke)\.h": ["daemon/statistics/whiten.c"],
     r"uv\.h": ["daemon/loop/", "daemon/main.c"],
