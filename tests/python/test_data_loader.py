@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """stoker.torch.DataLoader beside torch's own: the same order and values from the same seeds, and
 who makes them."""
+import gc
 import inspect
 import json
 import logging
+import weakref
 
 import pytest
 
@@ -294,6 +296,23 @@ def test_one_line_says_the_plan(make, caplog):
     with caplog.at_level(logging.INFO):
         list(loader), list(loader)
     assert [record.message for record in caplog.records] == ["DataLoader: " + loader.plan()]
+
+
+def test_an_epoch_is_freed_without_a_search_for_circles(make, folder):
+    """A device's tensors must not be freed where Python happens to look, in a forked process."""
+    loader = make(ImageFolder(folder, T.Compose(STEPS)), 4)
+    gc.collect()
+    gc.disable()
+    try:
+        batches = iter(loader)
+        next(batches)
+        gone = weakref.ref(batches)
+        loader.close()
+        loader._now = None
+        del batches
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_batches_are_counted_and_two_passes_at_once(make, folder):

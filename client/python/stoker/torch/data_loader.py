@@ -236,7 +236,7 @@ class _Epoch:
         self.drawn = drawn
         self.batches, self.batches_done = len(drawn.batches), done
         self._pin = owner.pin_memory and torch.cuda.is_available()
-        self._tree, self._labelled = by.tree, isinstance(by, Lowered)
+        self._by = by
         self._stream = stream
         self._iteration: Iterator[Any] = iter(()) if stream is None else \
             self._begin(stream, owner.device)
@@ -253,30 +253,42 @@ class _Epoch:
         return pin_memory(batch) if self._pin else batch
 
     def _begin(self, stream: _loader.Loader, device: Any) -> Iterator[Any]:
-        names = ["image", "label"] if self._tree is None else [
+        tree = self._by.tree
+        names = ["image", "label"] if tree is None else [
             name for name in stream.fields if name != "index"]
-        if self._labelled and self._tree is not None:
+        if tree is not None and isinstance(self._by, Lowered):
             names.remove("label")
-            names = [*names[:len(self._tree.leaves)], "label"]
+            names = [*names[:len(tree.leaves)], "label"]
         if device is not None and torch.device(device).type != "cpu":
             stream._reader.copier = Copier(Cuda(device))
-            return DeviceIteration(stream, stream._reader.copier, names, self._joined)
-        return _loader.Iteration(stream, self._made(stream, names))
+            return DeviceIteration(stream, stream._reader.copier, names, _joiner(self._by))
+        return _loader.Iteration(stream, _maker(stream, names, _joiner(self._by)))
 
-    def _made(self, stream: _loader.Loader, names: List[str]) -> Callable[[Any], Any]:
-        def made(message: Any) -> Any:
-            arrays, _ = stream._take(message, names)
-            return self._joined({name: tensor_of(array, stream.fields[name].dtype)
-                                 for name, array in arrays.items()})
-        return made
 
-    def _joined(self, tensors: Mapping[str, Any]) -> Any:
+# Functions that do not hold the epoch: in a circle with it, tensors of a device would be freed
+# whenever Python looks for circles, also in a process that was forked.
+
+
+def _maker(stream: _loader.Loader, names: List[str], join: Callable[[Any], Any]
+           ) -> Callable[[Any], Any]:
+    def made(message: Any) -> Any:
+        arrays, _ = stream._take(message, names)
+        return join({name: tensor_of(array, stream.fields[name].dtype)
+                     for name, array in arrays.items()})
+    return made
+
+
+def _joiner(by: Union[Lowered, KeptSource]) -> Callable[[Mapping[str, Any]], Any]:
+    """A batch, as torch collates it, of the tensors of its fields."""
+    tree = by.tree
+
+    def joined(tensors: Mapping[str, Any]) -> Any:
         items = list(tensors.values())
-        if self._tree is None:
+        if tree is None:
             return items
-        leaves = len(self._tree.leaves)
-        made = collated(self._tree.join(items))
-        return [made, *items[leaves:]] if self._labelled else made
+        made = collated(tree.join(items))
+        return [made, *items[len(tree.leaves):]] if isinstance(by, Lowered) else made
+    return joined
 
 
 def _left(why: str) -> _Way:
