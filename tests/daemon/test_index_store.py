@@ -191,7 +191,7 @@ def test_what_stands_there_is_not_trusted(spawn, photos, directory):
         status = daemon.status()
         assert 0 < status["index_built_total"] <= len(jpegs(photos)), what
         log = daemon.terminate()
-        assert log.count("the others will be built anew") == 1, (what, log)
+        assert log.count("the others will be built again") == 1, (what, log)
         assert path.read_bytes() != data, f"{what}: it stays spoilt"
         assert record(path.read_bytes(), HEADER) == record(good, HEADER)
 
@@ -205,7 +205,7 @@ def test_what_is_no_file_is_not_opened(spawn, photos, directory, tmp_path):
         daemon = spawn(index_dir=directory)
         digests(daemon, photos, epochs=1)
         assert daemon.status()["index_used_total"] == 0
-        assert "the others will be built anew" in daemon.terminate()
+        assert "the others will be built again" in daemon.terminate()
         assert path.is_file() and not path.is_symlink(), "a good one takes its place"
 
 
