@@ -75,8 +75,9 @@ def test_shuffled_batches_follow_pythons_seed(run):
 
 
 def test_what_is_no_sequence(near):
-    with pytest.raises(TypeError, match="no sequence.*GeneratorEnqueuer"):
-        stoker.keras.OrderedEnqueuer(iter("abc"), node=near)
+    for given in (iter("abc"), "/data/train", None):
+        with pytest.raises(TypeError, match="no sequence.*GeneratorEnqueuer"):
+            stoker.keras.OrderedEnqueuer(given, node=near)
 
 
 def test_a_generator_runs_in_a_thread():

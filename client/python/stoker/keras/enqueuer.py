@@ -110,9 +110,10 @@ class _Own:
     """The batches of a sequence of the program's own."""
 
     def __init__(self, sequence: Any, processes: bool, shuffle: bool, node: Optional[Node]) -> None:
-        if not hasattr(sequence, "__getitem__") or not hasattr(sequence, "__len__"):
-            raise TypeError(f"a {type(sequence).__name__} is no sequence: it lacks __getitem__ or "
-                            "__len__; of a generator take GeneratorEnqueuer")
+        has = hasattr(sequence, "__getitem__") and hasattr(sequence, "__len__")
+        if not has or isinstance(sequence, (str, bytes)):
+            raise TypeError(f"a {type(sequence).__name__} is no sequence of batches, with "
+                            "__getitem__ and __len__; of a generator take GeneratorEnqueuer")
         self._sequence, self._processes, self._shuffle = sequence, processes, shuffle
         self._node = node
         self._workers, self._queued = 1, 10
