@@ -142,7 +142,8 @@ class DataLoader(torch.utils.data.DataLoader):
         """The dataset may have changed since the last epoch."""
         way = self._decide()
         if self._way is None or way.words != self._way.words:
-            _log.info("DataLoader: %s", way.words)
+            missing = way.by is None and "pip install" in way.words
+            _log.log(logging.WARNING if missing else logging.INFO, "DataLoader: %s", way.words)
         self._way = way
         return way
 
