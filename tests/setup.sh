@@ -25,8 +25,8 @@ scipy='python3-scipy'
 # g++ compiles the public header as C++; systemd-analyze (in systemd) reads the units.
 # nettle is the SHA-256 of the conformance programs of C and C++.
 # avifenc and avifdec make and read AVIF, which Debian's Pillow does not.
-check='python3-lmdb python3-cloudpickle libcmocka-dev python3-pytest python3-matplotlib g++ systemd mandoc nettle-dev
-	libavif-bin'
+check='python3-lmdb python3-cloudpickle libcmocka-dev python3-pytest python3-matplotlib g++ systemd
+	mandoc nettle-dev libavif-bin'
 # promtool reads the metrics, a browser without a window shows the page, shells read completions,
 # nginx serves data: tests without them skip, and say so. So do those without two servers that are
 # not Debian's: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 and
