@@ -208,11 +208,10 @@ def test_other_classes_are_not_read_by_the_daemon(folder, monkeypatch):
 @pytest.mark.parametrize("dataset, options, why", [
     (code.Endless(), {}, "IterableDataset"),
     (code.Nested(), {"num_workers": 0}, "num_workers=0 runs your code here"),
-    (code.Nested(), {"batch_size": None}, "batch_size=None"),
+    (code.Nested(), {"batch_size": None, "num_workers": 0}, "batch_size=None"),
     (code.Nested(), {"sampler": lambda: code.Backwards(range(9))}, "Backwards"),
     (code.Nested(), {"batch_size": 1, "batch_sampler": [[1, 2], [3]]}, "list may look at"),
-    (code.Growing(), {"collate_fn": code.pad}, "collate_fn is your own"),
-    (code.Texts(), {}, "0 is a str"),
+    (code.Growing(), {"collate_fn": code.pad, "num_workers": 0}, "collate_fn is your own"),
     (code.Locked(), {}, "Locked.stream cannot be pickled"),
 ], ids=lambda value: type(value).__name__)
 def test_what_is_left_to_torch(beside, dataset, options, why):
@@ -274,6 +273,39 @@ def test_ranks_without_a_sampler_are_told(make, folder, monkeypatch, caplog):
     assert len(told) == 1 and "each of the 2 ranks gets all samples" in told[0].message
 
 
+@pytest.mark.parametrize("dataset, options, why", [
+    (code.Growing(), {"collate_fn": code.pad, "shuffle": True, "num_workers": 2},
+     "collate_fn is your own"),
+    (code.Texts(), {}, "0 is a str"), (code.Nested(5), {"batch_size": None}, "batch_size=None"),
+], ids=lambda value: type(value).__name__)
+def test_whole_batches_of_producers(beside, dataset, options, why):
+    options = {"batch_size": 4, "num_workers": 1, **options}
+    plan = beside(dataset, epochs=2, **options)
+    assert plan.startswith(f"{options['num_workers']} producers make the batches of ") and \
+        why in plan
+
+
+def test_a_batch_that_a_producer_cannot_give_is_made_here(make, caplog):
+    loader = make(code.Growing(2000), 4, num_workers=1, collate_fn=code.Failing.collate)
+    batches = iter(loader)
+    for number in range(4):  # four times as large as the first, at last
+        assert next(batches).shape == (4, 2000 * (4 * number + 4))
+    with pytest.raises(KeyError, match="batch four"):
+        next(batches)
+    assert next(batches).shape == (4, 2000 * 24)
+    state = loader.state_dict()
+    assert state["batches"] == 6
+    loader.load_state_dict(state)
+    assert [batch.shape[1] for batch in loader] == [2000 * (4 * number + 4)
+                                                    for number in range(6, 10)]
+
+
+def test_what_a_dataset_opens_at_its_first_sample_is_not_in_the_way(beside):
+    assert "producers make the samples of Lazy" in beside(code.Lazy(), batch_size=4, num_workers=1)
+    plan = beside(code.Lazy(), batch_size=4, num_workers=1, collate_fn=code.first)
+    assert "producers make the batches of Lazy" in plan
+
+
 def test_a_sample_that_raises(make):
     batches = iter(make(code.Failing(12), 4, num_workers=2))
     assert next(batches)["number"].tolist() == [0, 1, 2, 3]
@@ -286,8 +318,12 @@ def test_a_sample_that_raises(make):
 
 def test_producers_know_that_they_are_workers(make):
     loader = make(code.Workers(), 1, num_workers=2, worker_init_fn=code.ready)
-    seen = {tuple(batch[0].tolist()) for _ in range(3) for batch in loader}
-    assert seen <= {(0, 2, 0, 40), (1, 2, 1, 40)} and seen
+    assert "producers make the samples of Workers" in loader.plan()
+    own = make(code.Workers(), 1, num_workers=2, worker_init_fn=code.ready, collate_fn=list)
+    assert "producers make the batches of Workers" in own.plan()
+    for batches in (loader, own):
+        seen = {tuple(batch[0].tolist()) for batch in batches}
+        assert seen <= {(0, 2, 0, 40), (1, 2, 1, 40)} and seen
     assert torch.utils.data.get_worker_info() is None and code.Workers.ready == -1
 
 

@@ -45,6 +45,24 @@ class Failing(Nested):
             raise KeyError("sample five")
         return super().__getitem__(index)
 
+    @staticmethod
+    def collate(batch):
+        out = pad(batch)
+        if out.shape[1] == 2000 * 20:
+            raise KeyError("batch four")
+        return out
+
+
+class Lazy(Nested):
+    """Opens what cannot be pickled, as datasets of HDF5 do."""
+
+    file = None
+
+    def __getitem__(self, index):
+        if self.file is None:
+            self.file = (number for number in range(3))
+        return super().__getitem__(index)
+
 
 class Workers(Dataset):
     """What a worker knows of itself."""
@@ -72,11 +90,16 @@ class Texts(Dataset):
 
 
 class Growing(Dataset):
+    """Samples of `step` numbers, twice as many, three times, ..."""
+
+    def __init__(self, step=1):
+        self.step = step
+
     def __len__(self):
-        return 10
+        return 40
 
     def __getitem__(self, index):
-        return torch.ones(index + 1)
+        return torch.ones(self.step * (index + 1))
 
 
 class Endless(IterableDataset):
@@ -118,3 +141,7 @@ class Invert:
 
 def tensor(picture):
     return torch.from_numpy(np.asarray(picture.resize((8, 9))).astype(np.int32))
+
+
+def first(batch):
+    return batch[0]["x"], len(batch)

@@ -29,7 +29,7 @@ _TELL_S = 0.05  # what is made is told after so long, also if more of the group 
 _TEXT_MAX = 4096
 _FIRST = 10  # deadlines that the first call has: it may import and open things
 _at = threading.local()
-_place = 0, 1
+_place: Optional[Tuple[int, int]] = None
 
 Record = Callable[[Any], List[Any]]
 
@@ -51,9 +51,9 @@ def sample() -> Sample:
     return found
 
 
-def place_of_producer() -> Tuple[int, int]:
+def place_of_producer() -> Optional[Tuple[int, int]]:
     """The number of this process among the producers that its template started, from 0, and how
-    many these are. Outside of one (0, 1)."""
+    many these are. None: this is no such process."""
     return _place
 
 

@@ -19,12 +19,14 @@ from torch.utils.data._utils.pin_memory import pin_memory
 from .. import loader as _loader
 from .. import samplers
 from .._device import Copier, DeviceIteration
-from ..errors import Error
+from ..errors import Error, SampleError
 from ..node import Node, connect
 from ..state import Place
 from . import draw as drawing
+from .batches import Batches, batches_of
 from .lowering import Lowered, lowered
 from .own_code import KeptSource, collated, source_of
+from .sealed import unseal
 from .subsets import indices_within, within
 from .tensors import Cuda, tensor_of
 
@@ -33,11 +35,14 @@ __all__ = ["DataLoader"]
 _log = logging.getLogger("stoker")
 
 
-class _Way(NamedTuple):
-    """How samples are made: by the daemon (a Lowered), by producers (a KeptSource), or by torch's
-    own DataLoader (None). ``words``: for plan()."""
+_By = Union[Lowered, KeptSource, Batches]
 
-    by: Union[Lowered, KeptSource, None]
+
+class _Way(NamedTuple):
+    """How samples are made: by the daemon (a Lowered), by producers (a KeptSource; whole batches:
+    Batches), or by torch's own DataLoader (None). ``words``: for plan()."""
+
+    by: Optional[_By]
     words: str
 
 
@@ -49,12 +54,12 @@ class DataLoader(torch.utils.data.DataLoader):
       random_split) is read and decoded by the daemon, which also runs its transforms up to the
       first that it does not have; those behind it run in producers (see stoker.Map).
     - Any other dataset runs in ``num_workers`` producers: processes that make samples straight into
-      the daemon's memory, and that are kept over epochs. Before each sample ``random``, NumPy's and
-      torch's generators are seeded from the epoch's seed and the sample's place, so what is drawn
-      does not depend on ``num_workers``.
-    - What neither can do yet, torch's own DataLoader does: IterableDatasets, own samplers
-      and ``collate_fn``, samples with texts, datasets that cannot be pickled, and
-      ``num_workers=0``, which runs your code here.
+      the daemon's memory, and that are kept over epochs. With a ``collate_fn`` of your own, and
+      where samples have texts or shapes of their own, they make whole batches, of any tree. Before
+      each sample (or batch) ``random``, NumPy's and torch's generators are seeded from the epoch's
+      seed and its place, so what is drawn does not depend on ``num_workers``.
+    - What neither can do yet, torch's own DataLoader does: IterableDatasets, own samplers,
+      datasets that cannot be pickled, and ``num_workers=0``, which runs your code here.
 
     plan() says which of these it is, and why; the logger "stoker" says it once at INFO.
 
@@ -92,7 +97,8 @@ class DataLoader(torch.utils.data.DataLoader):
         stream = None
         if done < len(drawn.batches):
             stream = self._attach(way.by, drawn, epoch)
-            stream._say(Place(epoch, done * len(drawn.batches[0])))
+            each = 1 if isinstance(way.by, Batches) else len(drawn.batches[0])
+            stream._say(Place(epoch, done * each))
         self._stream = stream
         self._now = _Epoch(self, stream, way.by, drawn, done)
         return self._now
@@ -151,10 +157,12 @@ class DataLoader(torch.utils.data.DataLoader):
         if isinstance(self.dataset, IterableDataset):
             return _left("an IterableDataset says itself what comes next")
         why = drawing.refusal(self)
-        if why is None and self.collate_fn is not default_collate:
-            why = "collate_fn is your own"
         if why is not None:
             return _left(why)
+        if self.batch_sampler is None:
+            return self._decide_batches("batch_size=None")
+        if self.collate_fn is not default_collate:
+            return self._decide_batches("collate_fn is your own")
         dataset, lists = within(self.dataset)
         self._lists = lists
         before = None if self._way is None else self._way.by
@@ -164,12 +172,26 @@ class DataLoader(torch.utils.data.DataLoader):
         if self.num_workers == 0:
             return _left(found if "num_workers=0" in found else
                          f"num_workers=0 runs your code here: {found}")
+        if isinstance(before, Batches):
+            return self._decide_batches("")
         source = before if isinstance(before, KeptSource) else \
-            source_of(dataset, self.worker_init_fn)
+            source_of(dataset, self.worker_init_fn, self.num_workers)
         if isinstance(source, str):
-            return _left(source)
+            return self._decide_batches(source)
         return _Way(source, f"{self.num_workers} producers make the samples of "
                             f"{type(dataset).__qualname__}: {found}")
+
+    def _decide_batches(self, why: str) -> _Way:
+        """Producers make whole batches; or torch."""
+        if self.num_workers == 0:
+            return _left(f"num_workers=0 runs your code here: {why}")
+        if self._way is not None and isinstance(self._way.by, Batches):
+            return self._way
+        found = batches_of(self.dataset, self.collate_fn, self.batch_sampler is None,
+                           self.worker_init_fn)
+        if isinstance(found, str):
+            return _left(found)
+        return _Way(found, f"{self.num_workers} producers make the batches of {found.name}: {why}")
 
     def _words(self, found: Lowered, dataset: Any) -> str:
         what = f"the {len(dataset.samples)} pictures of {type(dataset).__name__}"
@@ -209,16 +231,19 @@ class DataLoader(torch.utils.data.DataLoader):
         self._seed = drawn.seed if self.persistent_workers else None
         return drawn
 
-    def _attach(self, by: Union[Lowered, KeptSource], drawn: drawing.Draw, epoch: int
+    def _attach(self, by: _By, drawn: drawing.Draw, epoch: int
                 ) -> _loader.Loader:
         if self.node is None:
             self.node = connect()
+        options: Dict[str, Any] = dict(
+            shuffle=False, augment_seed=drawn.seed, rank=0, world_size=1, epochs=epoch + 1,
+            timeout=self.timeout or None)
+        if isinstance(by, Batches):
+            return self.node.loader(by.begin(self.node.socket, self.num_workers, drawn.batches),
+                                    batch_size=1, **options)
         indices = np.concatenate([np.asarray(batch, np.int64) for batch in drawn.batches])
         indices = indices_within(self._lists, indices)
-        options: Dict[str, Any] = dict(
-            batch_size=len(drawn.batches[0]), shuffle=False, sampler=samplers.Subset(indices),
-            augment_seed=drawn.seed, rank=0, world_size=1, epochs=epoch + 1,
-            timeout=self.timeout or None)
+        options.update(batch_size=len(drawn.batches[0]), sampler=samplers.Subset(indices))
         if isinstance(by, Lowered):
             if by.kept is not None:
                 by.kept.begin(self.node.socket, self.num_workers)
@@ -233,10 +258,11 @@ class _Epoch:
     """The batches of one ``for``. Holds its stream."""
 
     def __init__(self, owner: DataLoader, stream: Optional[_loader.Loader],
-                 by: Union[Lowered, KeptSource], drawn: drawing.Draw, done: int) -> None:
+                 by: _By, drawn: drawing.Draw, done: int) -> None:
         self.drawn = drawn
         self.batches, self.batches_done = len(drawn.batches), done
         self._pin = owner.pin_memory and torch.cuda.is_available()
+        self._device = owner.device
         self._by = by
         self._stream = stream
         self._iteration: Iterator[Any] = iter(()) if stream is None else \
@@ -249,11 +275,22 @@ class _Epoch:
         return self.batches
 
     def __next__(self) -> Any:
-        batch = next(self._iteration)
-        self.batches_done += 1
+        try:
+            batch = next(self._iteration)
+        except SampleError as error:
+            self.batches_done += 1
+            if not isinstance(self._by, Batches):
+                raise
+            batch = self._by.here(error)
+        else:
+            self.batches_done += 1
+        if isinstance(self._by, Batches) and self._device is not None:
+            return _moved(batch, self._device)
         return pin_memory(batch) if self._pin else batch
 
     def _begin(self, stream: _loader.Loader, device: Any) -> Iterator[Any]:
+        if isinstance(self._by, Batches):
+            return _loader.Iteration(stream, _opener(stream))
         tree = self._by.tree
         names = ["image", "label"] if tree is None else [
             name for name in stream.fields if name != "index"]
@@ -279,7 +316,17 @@ def _maker(stream: _loader.Loader, names: List[str], join: Callable[[Any], Any]
     return made
 
 
-def _joiner(by: Union[Lowered, KeptSource]) -> Callable[[Mapping[str, Any]], Any]:
+def _opener(stream: _loader.Loader) -> Callable[[Any], Any]:
+    """A batch as its producer had it."""
+    name = next(name for name in stream.fields if name != "index")
+
+    def opened(message: Any) -> Any:
+        arrays, _ = stream._take(message, [name])
+        return unseal(arrays[name][0])
+    return opened
+
+
+def _joiner(by: _By) -> Callable[[Mapping[str, Any]], Any]:
     """A batch, as torch collates it, of the tensors of its fields."""
     tree = by.tree
 

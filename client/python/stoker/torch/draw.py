@@ -5,7 +5,7 @@ sequence as in torch's DataLoader with workers, so it is the same order. One thr
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional
 
 import torch
 from torch.utils.data import (BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler,
@@ -31,11 +31,11 @@ class Draw(NamedTuple):
 
 def refusal(loader: DataLoader[Any]) -> Optional[str]:
     """Why an epoch of this loader cannot be drawn at once; None: it can be."""
-    if loader.batch_sampler is None:
-        return "batch_size=None makes no batches"
-    if type(loader.batch_sampler) is not BatchSampler:
-        return f"{_name(loader.batch_sampler)} may look at the training while it draws batches"
-    sampler = loader.batch_sampler.sampler
+    sampler = loader.sampler
+    if loader.batch_sampler is not None:
+        if type(loader.batch_sampler) is not BatchSampler:
+            return f"{_name(loader.batch_sampler)} may look at the training while it draws batches"
+        sampler = loader.batch_sampler.sampler
     if type(sampler) not in _KNOWN:
         return f"{_name(sampler)} may look at the training while it draws"
     return None
@@ -45,10 +45,12 @@ def draw(loader: DataLoader[Any], seed: Optional[int] = None) -> Draw:
     """The next epoch. ``seed``: that of workers which are kept."""
     generators = _generators(loader)
     before = [_text(generator) for generator in generators]
-    batches = iter(loader.batch_sampler)  # type: ignore[arg-type, unused-ignore]
+    single = loader.batch_sampler is None
+    batches: Iterator[Any] = iter(loader.sampler if single else loader.batch_sampler)
     if seed is None:
         seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
-    return Draw([[int(index) for index in batch] for batch in batches], seed, before)
+    return Draw([[int(batch)] if single else [int(index) for index in batch] for batch in batches],
+                seed, before)
 
 
 def draw_again(loader: DataLoader[Any], generators: List[str], seed: Optional[int]) -> Draw:
@@ -67,10 +69,14 @@ def draw_again(loader: DataLoader[Any], generators: List[str], seed: Optional[in
         torch.default_generator.set_state(default)
 
 
+def _sampler(loader: DataLoader[Any]) -> Any:
+    return getattr(loader.batch_sampler, "sampler", loader.sampler)
+
+
 def _generators(loader: DataLoader[Any]) -> List[Any]:
     """The default one, that of the loader and that of its sampler, each once."""
     out = [torch.default_generator]
-    sampler = getattr(loader.batch_sampler, "sampler", None)
+    sampler = _sampler(loader)
     for generator in (loader.generator, getattr(sampler, "generator", None)):
         if generator is not None and all(generator is not one for one in out):
             out.append(generator)
@@ -91,18 +97,18 @@ def _name(thing: object) -> str:
 
 def of_sampler(loader: DataLoader[Any]) -> Dict[str, int]:
     """What a DistributedSampler draws by, beside its seed."""
-    sampler = getattr(loader.batch_sampler, "sampler", None)
+    sampler = _sampler(loader)
     return {"epoch": sampler.epoch} if isinstance(sampler, DistributedSampler) else {}
 
 
 def is_distributed(loader: DataLoader[Any]) -> bool:
     """Does each rank have its own part of the samples?"""
-    sampler = getattr(loader.batch_sampler, "sampler", None)
+    sampler = _sampler(loader)
     return isinstance(sampler, DistributedSampler) or \
         (hasattr(sampler, "num_replicas") and hasattr(sampler, "rank"))
 
 
 def set_epoch(loader: DataLoader[Any], epoch: int) -> None:
-    sampler = getattr(loader.batch_sampler, "sampler", None)
+    sampler = _sampler(loader)
     if isinstance(sampler, DistributedSampler):
         sampler.set_epoch(epoch)

@@ -6,8 +6,9 @@ Runs in the program, but for InWorker, which runs in producers.
 """
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import Any, Callable, Dict, Optional, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Union
 
 import numpy as np
 import torch
@@ -34,13 +35,35 @@ class InWorker:
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> Any:
-        if _worker._worker_info is None:
-            number, count = place_of_producer()
-            _worker._worker_info = _worker.WorkerInfo(
-                id=number, num_workers=count, seed=torch.initial_seed(), dataset=self.dataset)
-            if self.init is not None:
-                self.init(number)
+        self.enter()
         return self.dataset[index]
+
+    def enter(self) -> None:
+        """Before a sample is made: in a producer, at its first one."""
+        place = place_of_producer()
+        if place is None or _worker._worker_info is not None:
+            return
+        _worker._worker_info = _info(*place, self.dataset)
+        if self.init is not None:
+            self.init(place[0])
+
+
+def _info(number: int, count: int, dataset: Any) -> Any:
+    return _worker.WorkerInfo(id=number, num_workers=count, seed=torch.initial_seed(),
+                              dataset=dataset)
+
+
+@contextlib.contextmanager
+def as_a_worker(dataset: Any, count: int) -> Iterator[None]:
+    """Within it the program makes samples as the first of ``count`` workers does, and draws nothing
+    from its own generators."""
+    before = _worker._worker_info
+    with as_they_were():
+        _worker._worker_info = _info(0, count, dataset)
+        try:
+            yield
+        finally:
+            _worker._worker_info = before
 
 
 class Kept:
@@ -70,9 +93,9 @@ class Kept:
 class KeptSource(Source):
     """A dataset, whose producers outlive the loaders of an epoch."""
 
-    def __init__(self, code: InWorker, like: Any) -> None:
+    def __init__(self, code: Any, like: Any, name: str) -> None:
         super().__init__(code, gives="arrays", like=like)
-        self.name = type(code.dataset).__qualname__
+        self.name = name
         self._producers = Kept(self)
         self._now: Optional[Dict[str, str]] = None
 
@@ -105,8 +128,9 @@ class _Lent:
         pass
 
 
-def source_of(dataset: Any, init: Optional[Callable[[int], object]]) -> Union[KeptSource, str]:
-    """Or why producers cannot make its samples. Makes sample 0, to see what samples are.
+def source_of(dataset: Any, init: Optional[Callable[[int], object]], count: int
+              ) -> Union[KeptSource, str]:
+    """Or why ``count`` producers cannot make its samples. Makes sample 0, to see what samples are.
     ``init``: a worker_init_fn."""
     try:
         samples = len(dataset)
@@ -115,18 +139,28 @@ def source_of(dataset: Any, init: Optional[Callable[[int], object]]) -> Union[Ke
     if samples == 0:
         return "it has no samples"
     try:
-        with as_they_were():
-            first = dataset[0]
-    except Exception as error:
-        return f"its sample 0 raises {type(error).__name__}: {error}"
-    try:
         os.close(shipping.pack(dataset, init))
-        source = KeptSource(InWorker(dataset, init), first)
-    except (shipping.CannotShip, ImportError, TypeError, ValueError) as error:
+        copy = shipped(dataset)
+    except (shipping.CannotShip, ImportError) as error:
         return str(error)
+    try:
+        with as_a_worker(copy, count):
+            first = copy[0]
+        source = KeptSource(InWorker(dataset, init), first, type(dataset).__qualname__)
+    except Exception as error:  # of the program's code, or of what it gives
+        return f"{type(error).__name__}: {error}"
     assert source.tree is not None
     why = differs(first, source.tree)
     return source if why is None else why
+
+
+def shipped(thing: Any) -> Any:
+    """A copy, as another process has it. Raises what shipping.pack() raises."""
+    fd = shipping.pack(thing)
+    try:
+        return shipping.unpack(fd)[0]
+    finally:
+        os.close(fd)
 
 
 def differs(first: Any, tree: Tree) -> Optional[str]:
