@@ -7,15 +7,16 @@ import contextlib
 import json
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
 
-from harness import BUILD, STOKERCTL, WAIT_S
+from harness import BUILD, STOKERCTL, WAIT_S, wait_for
 from test_law import STREAM
 from test_storage import faulty, fixture_folder, on_disk  # pylint: disable=unused-import
 
-STOP_S = 6.5
+SILENT_S = 12.5  # more than the five seconds until STALLED, and five behind it
 WORDS = "has not answered for 5 s: is it stopped"
 
 
@@ -28,15 +29,40 @@ def stopped(daemon):
         daemon.process.send_signal(signal.SIGCONT)
 
 
+class Listener(threading.Thread):
+    """Hears what a process writes to stderr: `lines`, and `errors` once it has ended."""
+
+    def __init__(self, stream):
+        super().__init__(daemon=True)
+        self.stream, self.lines = stream, []
+        self.start()
+
+    def run(self):
+        for line in self.stream:
+            self.lines.append(line)
+
+    def has_words(self):
+        return any(WORDS in line for line in self.lines)
+
+    def errors(self):
+        self.join(WAIT_S)
+        return "".join(self.lines)
+
+
 @contextlib.contextmanager
 def started(*command):
-    """The process, whose outputs are texts; it is ended."""
+    """The process, whose outputs are texts and whose `listener` hears; it is ended."""
     with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as process:
+        process.listener = Listener(process.stderr)
         try:
             yield process
         finally:
             process.kill()
+
+
+def await_words(process):
+    wait_for(process.listener.has_words, "it says that the daemon is silent", WAIT_S)
 
 
 def reads(daemon, folder, **fields):
@@ -53,32 +79,33 @@ def assert_said(errors, socket):
 @pytest.mark.parametrize("command", ["ping", "status"])
 def test_stokerctl_says_it(daemon, command):
     with stopped(daemon), started(STOKERCTL, "--socket", daemon.control, command) as process:
-        time.sleep(STOP_S)
+        await_words(process)
         daemon.process.send_signal(signal.SIGCONT)
-        out, errors = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 0 and out
-    assert_said(errors, daemon.control)
+        assert process.stdout.read()
+        assert process.wait(WAIT_S) == 0
+        assert_said(process.listener.errors(), daemon.control)
 
 
 def test_a_client_says_it_at_its_first_words(daemon, photos):
     with stopped(daemon), reads(daemon, photos, epochs=1) as process:
-        time.sleep(STOP_S)
+        await_words(process)
         daemon.process.send_signal(signal.SIGCONT)
-        _, errors = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 0
-    assert_said(errors, daemon.socket)
+        process.stdout.read()
+        assert process.wait(WAIT_S) == 0
+        assert_said(process.listener.errors(), daemon.socket)
 
 
 def test_a_client_says_it_while_it_waits_for_a_batch(daemon, photos):
     with reads(daemon, photos, epochs=0) as process:
-        assert process.stdout.readline()
+        reader = Listener(process.stdout)  # its digests: a pipe that is full would stop it
+        wait_for(lambda: reader.lines, "its first batch", WAIT_S)
         with stopped(daemon):
-            time.sleep(STOP_S)
-        time.sleep(1)
+            await_words(process)
+        count = len(reader.lines)
+        wait_for(lambda: len(reader.lines) > count, "it goes on", WAIT_S)
         assert process.poll() is None
         process.terminate()
-        _, errors = process.communicate(timeout=WAIT_S)
-    assert_said(errors, daemon.socket)
+        assert_said(process.listener.errors(), daemon.socket)
 
 
 def test_a_daemon_that_waits_itself_is_alive(spawn, folder, tmp_path):
@@ -88,8 +115,8 @@ def test_a_daemon_that_waits_itself_is_alive(spawn, folder, tmp_path):
     on_disk("dead", folder, 30)
     daemon = spawn(environment=faulty(STOKER_TEST_GATE=str(gate)))
     with reads(daemon, folder, shuffle=False, epochs=1) as process:
-        time.sleep(STOP_S + 6)  # five of them before STALLED
+        time.sleep(SILENT_S)
         assert process.poll() is None
         gate.unlink()
-        _, errors = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 0 and WORDS not in errors
+        process.stdout.read()
+        assert process.wait(WAIT_S) == 0 and WORDS not in process.listener.errors()
