@@ -133,14 +133,6 @@ static int token_finish(struct token *token, struct fault *fault)
 	return r ? fault_say(fault, -ENOMEM, "out of memory") : 0;
 }
 
-static int token_begin(struct token *out, struct fault *fault)
-{
-	*out = TOKEN_NULL;
-	int r = packer_new(&out->packer);
-	r = r ? r : unpacker_new(&out->unpacker);
-	return r ? fault_say(fault, -ENOMEM, "out of memory") : 0;
-}
-
 void token_deinit(struct token *token)
 {
 	packer_free(token->packer);
@@ -148,14 +140,30 @@ void token_deinit(struct token *token)
 	*token = TOKEN_NULL;
 }
 
-/* The fields of ATTACH that tokens have, as this one has them. */
+/* Nothing is left of it if this fails. */
+static int token_begin(struct token *out, struct fault *fault)
+{
+	*out = TOKEN_NULL;
+	int r = packer_new(&out->packer);
+	r = r ? r : unpacker_new(&out->unpacker);
+	if (r == 0)
+		return 0;
+	token_deinit(out);
+	return fault_say(fault, -ENOMEM, "out of memory");
+}
+
+/* The fields of ATTACH that tokens have, as this one has them. Nothing is left of it if this fails.
+ */
 static int pack_asked(struct token *out, const struct message_attach *attach, struct fault *fault)
 {
 	int r = token_begin(out, fault);
 	if (r)
 		return r;
 	description_pack(out->packer, attach, DESCRIPTION_BYTES);
-	return token_finish(out, fault);
+	r = token_finish(out, fault);
+	if (r)
+		token_deinit(out);
+	return r;
 }
 
 static void pack_first_description(struct packer *packer, const struct value *first,
