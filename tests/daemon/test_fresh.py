@@ -2,6 +2,7 @@
 """Files that change under a dataset: before their first read they are bad samples; who attaches
 next sees lists, labels and folders as they are then, and who reads goes on with what it had."""
 
+import contextlib
 import io
 import json
 import os
@@ -264,8 +265,11 @@ def attach_same(daemon, wish, stream):
 
 def watched(daemon):
     """How many folders the kernel watches for the daemon."""
-    return sum(path.read_text().count("inotify wd:")
-               for path in pathlib.Path(f"/proc/{daemon.process.pid}/fdinfo").iterdir())
+    count = 0
+    for path in pathlib.Path(f"/proc/{daemon.process.pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            count += path.read_text().count("inotify wd:")
+    return count
 
 
 @pytest.mark.parametrize("how", ["added", "removed", "renamed", "rewritten", "class", "below",
