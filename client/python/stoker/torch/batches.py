@@ -14,10 +14,11 @@ import numpy as np
 
 from ..errors import SampleError
 from ..produce import shipping
+from ..produce.kept import KeptSource
+from ..produce.sealed import seal, size_of
 from ..produce.seeds import Seeds
 from ..produce.tree import Tree
-from .own_code import InWorker, KeptSource, as_a_worker, shipped
-from .sealed import seal, size_of
+from .own_code import InWorker, as_a_worker
 
 _SPARE = 1.25  # of the largest batch that is known
 _PAGE = 4096
@@ -105,7 +106,7 @@ class Batches:
 def _first(code: BatchCode, count: int) -> Any:
     """Batch 0, to see how large batches are, of a copy: what the dataset opens at its first call is
     not to be held by the object that goes to other processes."""
-    copy = shipped(code)
+    copy = shipping.copied(code)
     with as_a_worker(copy.samples.dataset, count):
         Seeds(copy).set(0, 0, 0)
         return copy.batch(0)

@@ -21,12 +21,13 @@ from .. import samplers
 from .._device import Copier, DeviceIteration
 from ..errors import Error, SampleError
 from ..node import Node, connect
+from ..produce.kept import KeptSource
+from ..produce.sealed import unseal
 from ..state import Place
 from . import draw as drawing
 from .batches import Batches, batches_of
 from .lowering import Lowered, lowered
-from .own_code import KeptSource, collated, source_of
-from .sealed import unseal
+from .own_code import collated, source_of
 from .subsets import indices_within, within
 from .tensors import Cuda, tensor_of
 

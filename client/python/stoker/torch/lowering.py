@@ -14,10 +14,12 @@ from typing import Any, Dict, List, NamedTuple, Optional, Union
 from .. import _listed, samplers
 from .. import transforms as _transforms
 from .._timm import as_torchvision
+from ..produce import shipping
+from ..produce.kept import Kept
 from ..produce.map import Map
 from ..produce.seeds import as_they_were
 from ..produce.tree import Tree
-from .own_code import Kept, differs, shipped
+from .own_code import differs
 from .subsets import indices_within, within
 
 _FOLDERS = ("ImageFolder", "DatasetFolder")
@@ -175,7 +177,7 @@ def _map_of(own: List[Any], dataset: Any) -> Union[Map, str]:
     """What runs these of torchvision's pictures; or why it cannot."""
     function = own[0] if len(own) == 1 else type(dataset.transform)(own)
     try:
-        copy = shipped(dataset)
+        copy = shipping.copied(dataset)
         with as_they_were():
             first = copy[0][0]
         mapped = Map(function, gives="arrays", takes="pil", like=first)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable, Dict, Iterator, Optional, Union
+from typing import Any, Callable, Iterator, Optional, Union
 
 import numpy as np
 import torch
@@ -16,12 +16,10 @@ from torch.utils.data import default_collate
 from torch.utils.data._utils import worker as _worker
 
 from ..produce import shipping
-from ..produce.processes import Producers
+from ..produce.kept import KeptSource
 from ..produce.producer import place_of_producer
 from ..produce.seeds import as_they_were
-from ..produce.source import Source, secret
 from ..produce.tree import Tree
-from ..state import Place
 
 
 class InWorker:
@@ -66,68 +64,6 @@ def as_a_worker(dataset: Any, count: int) -> Iterator[None]:
             _worker._worker_info = before
 
 
-class Kept:
-    """The producers of a source, which outlive the loaders of an epoch. They end with close(), or
-    with this object."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._producers: Optional[Producers] = None
-
-    def begin(self, path: str, count: int) -> Optional[Dict[str, str]]:
-        """Before the loader of an epoch: they run, and have the code as it is now. Its description,
-        if that has changed."""
-        if self._producers is not None:
-            return self._producers.renew(Place(0, 0))
-        described = self._source.description()
-        self._producers = Producers(self._source, described["code"], count, path, secret())
-        self._source.kept = _Lent(self._producers)
-        return described
-
-    def close(self) -> None:
-        if self._producers is not None:
-            self._producers.close()
-        self._producers = self._source.kept = None
-
-
-class KeptSource(Source):
-    """A dataset, whose producers outlive the loaders of an epoch."""
-
-    def __init__(self, code: Any, like: Any, name: str) -> None:
-        super().__init__(code, gives="arrays", like=like)
-        self.name = name
-        self._producers = Kept(self)
-        self._now: Optional[Dict[str, str]] = None
-
-    def begin(self, path: str, count: int) -> None:
-        """Before the loader of an epoch. A digest of a large dataset takes its time: once."""
-        before, self._now = self._now, None
-        self._now = self._producers.begin(path, count) or before
-
-    def description(self) -> Dict[str, str]:
-        return super().description() if self._now is None else self._now
-
-    def close(self) -> None:
-        self._producers.close()
-        self._now = None
-
-
-class _Lent:
-    """Producers that their borrower neither ends nor gives another object."""
-
-    def __init__(self, producers: Producers) -> None:
-        self.check = producers.check
-
-    def renew(self, _: Place) -> None:
-        pass
-
-    def state(self) -> Dict[str, str]:
-        return {}
-
-    def close(self) -> None:
-        pass
-
-
 def source_of(dataset: Any, init: Optional[Callable[[int], object]], count: int
               ) -> Union[KeptSource, str]:
     """Or why ``count`` producers cannot make its samples. Makes sample 0, to see what samples are.
@@ -140,7 +76,7 @@ def source_of(dataset: Any, init: Optional[Callable[[int], object]], count: int
         return "it has no samples"
     try:
         os.close(shipping.pack(dataset, init))
-        copy = shipped(dataset)
+        copy = shipping.copied(dataset)
     except (shipping.CannotShip, ImportError) as error:
         return str(error)
     try:
@@ -152,15 +88,6 @@ def source_of(dataset: Any, init: Optional[Callable[[int], object]], count: int
     assert source.tree is not None
     why = differs(first, source.tree)
     return source if why is None else why
-
-
-def shipped(thing: Any) -> Any:
-    """A copy, as another process has it. Raises what shipping.pack() raises."""
-    fd = shipping.pack(thing)
-    try:
-        return shipping.unpack(fd)[0]
-    finally:
-        os.close(fd)
 
 
 def differs(first: Any, tree: Tree) -> Optional[str]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 from typing import Any, List, Tuple
 
 import numpy as np
-import torch
 
 _ALIGN = 64
 _NUMBER = 8
@@ -30,7 +30,8 @@ class _Pickler(pickle.Pickler):
     """Tensors on the processor go as NumPy's arrays, which can lie beside the pickle."""
 
     def reducer_override(self, thing: Any) -> Any:
-        if type(thing) is not torch.Tensor or thing.device.type != "cpu" or \
+        torch = sys.modules.get("torch")
+        if torch is None or type(thing) is not torch.Tensor or thing.device.type != "cpu" or \
                 thing.layout != torch.strided or thing.requires_grad:
             return NotImplemented
         if thing.dtype == torch.bfloat16:
@@ -42,6 +43,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _of_bits(array: np.ndarray[Any, Any]) -> Any:
+    import torch
     return torch.from_numpy(array).view(torch.bfloat16)
 
 
