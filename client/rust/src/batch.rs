@@ -22,6 +22,7 @@ use crate::token::Place;
 /// daemon with `lease-timeout` takes a batch back that is held too long, and then the next call of
 /// the reader says so; what is read in between is no longer the batch.
 pub struct Batch {
+    /// Counts from 0.
     pub epoch: u64,
     /// Of its first sample, over all ranks.
     pub position: u64,

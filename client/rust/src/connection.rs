@@ -21,11 +21,12 @@ use rustix::net::{
 };
 use rustix::process::{geteuid, getuid};
 
-use crate::error::{plain, Error};
+use crate::error::{plain, Cause, Error};
 use crate::given::GIVEN_MAX;
 use crate::message::{self, Message};
 use crate::msgpack::Value;
 use crate::pulse::{Pulse, Step, SAY};
+use crate::reader::Warn;
 use crate::ring::Ring;
 use crate::tables;
 use crate::token::PILLOW_13;
@@ -99,7 +100,7 @@ pub(crate) struct Connection {
     pub last_lease: u64,
     pub resizes: bool, // it knows the word resize
     path: PathBuf,     // of the socket, for people
-    warn: fn(&str),
+    warn: Warn,
     pulse: Pulse,
     seq: u64,
     data: Vec<u8>,
@@ -140,9 +141,14 @@ fn trusted(path: &Path, uid: u32) -> bool {
     })
 }
 
+/// What a system call failed with.
+fn system(errno: Errno) -> Cause {
+    std::io::Error::from(errno).into()
+}
+
 impl Connection {
     /// Connect to the first socket that answers, and say HELLO.
-    pub fn open(given: Option<&Path>, warn: fn(&str)) -> Result<Connection, Error> {
+    pub fn open(given: Option<&Path>, warn: &Warn) -> Result<Connection, Error> {
         let mut tried = Vec::new();
         for path in places(given) {
             match Connection::open_at(&path, warn) {
@@ -150,24 +156,30 @@ impl Connection {
                 other => return other,
             }
         }
-        Err(Error::Unavailable(format!("no stokerd answers: {}", tried.join("; "))))
+        let texts: Vec<_> = tried.iter().map(Cause::to_string).collect();
+        let text = format!("no stokerd answers: {}", texts.join("; "));
+        let cause = tried.first().map(|cause| cause.with_text(text.clone()));
+        Err(Error::Unavailable(cause.unwrap_or_else(|| text.into())))
     }
 
-    fn open_at(path: &Path, warn: fn(&str)) -> Result<Connection, Error> {
-        let why = |error: &dyn std::fmt::Display| {
-            Error::Unavailable(format!("cannot connect to {}: {error}", path.display()))
+    fn open_at(path: &Path, warn: &Warn) -> Result<Connection, Error> {
+        let why = |cause: Cause| {
+            let text = format!("cannot connect to {}: {cause}", path.display());
+            Error::Unavailable(cause.with_text(text))
         };
         let size = path.as_os_str().len();
         if size > PATH_MOST {
-            return Err(Error::Unavailable(format!(
+            let text = format!(
                 "{} has {size} bytes; a socket's path can have at most {PATH_MOST}",
                 path.display()
-            )));
+            );
+            return Err(Error::Unavailable(text.into()));
         }
-        let socket = UnixStream::connect(path).map_err(|error| why(&error))?;
-        let peer = sockopt::socket_peercred(&socket).map_err(|error| why(&error))?;
+        let socket = UnixStream::connect(path).map_err(|error| why(error.into()))?;
+        let peer = sockopt::socket_peercred(&socket).map_err(|errno| why(system(errno)))?;
         if !trusted(path, peer.uid.as_raw()) {
-            return Err(why(&format!("served by uid {}, which is not trusted", peer.uid.as_raw())));
+            let text = format!("served by uid {}, which is not trusted", peer.uid.as_raw());
+            return Err(why(text.into()));
         }
         let link = Link {
             socket,
@@ -182,7 +194,7 @@ impl Connection {
             last_lease: 0,
             resizes: false,
             path: path.into(),
-            warn,
+            warn: Arc::clone(warn),
             pulse: Pulse::new(),
             seq: 0,
             data: Vec::new(),
@@ -204,7 +216,8 @@ impl Connection {
                 connection.resizes = welcome.can(PILLOW_13);
                 Ok(connection)
             }
-            Err(Error::Disconnected(text) | Error::Timeout(text)) => Err(why(&text)),
+            Err(Error::Disconnected(cause)) => Err(why(cause)),
+            Err(Error::Timeout(text)) => Err(why(text.into())),
             Err(error) => Err(error),
         }
     }
@@ -329,7 +342,7 @@ impl Connection {
         let mut socket = [PollFd::new(&self.link.socket, PollFlags::IN)];
         match poll(&mut socket, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(self.end(Error::Disconnected(error.to_string()))),
+            Err(errno) => Err(self.end(Error::Disconnected(system(errno)))),
         }
     }
 
@@ -353,8 +366,8 @@ impl Connection {
         let got = match got {
             Ok(got) => got,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
-            Err(error) => {
-                self.end(Error::Disconnected(error.to_string()));
+            Err(errno) => {
+                self.end(Error::Disconnected(system(errno)));
                 return Ok(false);
             }
         };

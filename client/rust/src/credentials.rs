@@ -15,7 +15,9 @@ const REPLY: Duration = Duration::from_secs(30);
 pub struct Credentials {
     /// `s3://BUCKET` or `s3://BUCKET/PREFIX`.
     pub url: String,
+    /// `AWS_ACCESS_KEY_ID`.
     pub key: String,
+    /// `AWS_SECRET_ACCESS_KEY`.
     pub secret: String,
     /// Of a session; may be empty.
     pub token: String,

@@ -24,7 +24,7 @@
 //! else. If the daemon dies or is restarted, the reader waits for it and goes on behind the last
 //! batch that it gave.
 
-#![deny(unsafe_code, missing_debug_implementations)]
+#![deny(unsafe_code, missing_debug_implementations, missing_docs)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 
 mod batch;
@@ -45,10 +45,10 @@ mod token;
 
 pub use batch::Batch;
 pub use credentials::Credentials;
-pub use error::{BadSample, Error, Refusal};
+pub use error::{BadSample, Cause, Error, Refusal};
 pub use msgpack::Value;
 pub use options::Call;
-pub use reader::{Client, Reader};
+pub use reader::{Client, Reader, Warn};
 pub use ring::{Element, Field};
 pub use tables::{Dataset, Options};
 pub use token::{Place, Token};

@@ -12,15 +12,21 @@ use crate::tables::{DEPTH_MAX, NODES_MAX};
 /// `width_shift_range`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
+    /// None, as in Python.
     Nil,
+    /// A truth.
     Bool(bool),
+    /// Zero or more.
     Uint(u64),
     /// Below zero.
     Int(i64),
+    /// A number with a fraction.
     Float(f64),
     /// Bytes, mostly UTF-8.
     Text(Vec<u8>),
+    /// Values in order.
     List(Vec<Value>),
+    /// Pairs in order; no key comes twice.
     Map(Vec<(Vec<u8>, Value)>),
 }
 

@@ -23,6 +23,7 @@ pub struct Call {
 }
 
 impl Call {
+    /// Without parameters.
     pub fn new(name: &str) -> Call {
         Call { name: name.into(), parameters: Vec::new() }
     }
@@ -42,8 +43,19 @@ impl From<Call> for Value {
     }
 }
 
-impl<P: AsRef<Path> + ?Sized> From<&P> for Dataset {
-    fn from(path: &P) -> Dataset {
+/// From a path: a text, a `String`, a `PathBuf`, or a reference to one.
+///
+/// ```
+/// use std::path::{Path, PathBuf};
+/// use stoker::Dataset;
+/// let train = Dataset::from("/data/train");
+/// assert_eq!(train, String::from("/data/train").into());
+/// assert_eq!(train, PathBuf::from("/data/train").into());
+/// assert_eq!(train, Path::new("/data/train").into());
+/// assert_eq!(train, (&PathBuf::from("/data/train")).into());
+/// ```
+impl<P: AsRef<Path>> From<P> for Dataset {
+    fn from(path: P) -> Dataset {
         Dataset { path: path.as_ref().into(), ..Dataset::default() }
     }
 }

@@ -30,15 +30,26 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(1);
 const HELD: Duration = Duration::from_secs(1); // for END, when no batch can come
 
+/// Called with a text for people, in the thread that uses the reader.
+pub type Warn = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// How to find the daemon.
-#[derive(Clone, Debug)]
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// let told = Arc::new(Mutex::new(Vec::new()));
+/// let log = Arc::clone(&told);
+/// let warn = Arc::new(move |text: &str| log.lock().unwrap().push(text.to_owned()));
+/// let client = stoker::Client { warn, ..stoker::Client::default() };
+/// ```
+#[derive(Clone)]
 pub struct Client {
     /// Of the daemon. None: `$STOKER_SOCKET`, else the usual places.
     pub socket: Option<PathBuf>,
     /// How long to wait for a daemon that went away; zero: not at all.
     pub reconnect: Duration,
     /// Told what people should know: that the daemon is away or back, which read hangs.
-    pub warn: fn(&str),
+    pub warn: Warn,
     /// Sent over each connection, before the dataset is asked for.
     pub credentials: Vec<Credentials>,
 }
@@ -48,9 +59,19 @@ impl Default for Client {
         Client {
             socket: None,
             reconnect: Duration::from_secs(60),
-            warn: |text| eprintln!("stoker: {text}"),
+            warn: Arc::new(|text| eprintln!("stoker: {text}")),
             credentials: Vec::new(),
         }
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("socket", &self.socket)
+            .field("reconnect", &self.reconnect)
+            .field("credentials", &self.credentials)
+            .finish_non_exhaustive()
     }
 }
 
@@ -59,7 +80,7 @@ impl Client {
     pub fn attach(&self, options: Options) -> Result<Reader, Error> {
         let mut request = request_of(&options)?;
         let mut connection = self.connect()?;
-        let resize = token::settle_resize(&options, connection.resizes, self.warn)?;
+        let resize = token::settle_resize(&options, connection.resizes, &*self.warn)?;
         request.insert("resize", token::sent(&resize).into());
         let mut given = None;
         let (attached, identity) =
@@ -98,7 +119,7 @@ impl Client {
     }
 
     fn connect(&self) -> Result<Connection, Error> {
-        let mut connection = Connection::open(self.socket.as_deref(), self.warn)?;
+        let mut connection = Connection::open(self.socket.as_deref(), &self.warn)?;
         credentials::send(&mut connection, &self.credentials)?;
         Ok(connection)
     }
@@ -136,6 +157,9 @@ fn attach(
 
 /// A stream of batches: an iterator. If the daemon dies or is restarted, it waits, and goes on
 /// behind the last batch that it gave.
+///
+/// Its calls block; in an asynchronous program they belong in a thread for such calls, with tokio:
+/// `spawn_blocking(move || (reader.next_batch(), reader))`.
 ///
 /// After [`Error::Sample`] the batch behind the one that is left out follows; after
 /// [`Error::Timeout`] and [`Error::Held`] nothing is lost. Any other error is the iterator's last
@@ -315,7 +339,7 @@ impl Reader {
             // It fills no more slots: held batches stay as they are without their leases.
             "goaway" => {
                 let text = format!("stokerd is stopping: {}", message.text("text"));
-                self.lose(Error::Disconnected(text))?;
+                self.lose(Error::Disconnected(text.into()))?;
             }
             "error" => return Err(Error::of(&message)),
             other => {

@@ -22,6 +22,7 @@ const ROW_BYTES: usize = 80;
 /// An array that every sample has, in C order and the byte order of the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
+    /// "image", "label", "index", or what the options ask for further.
     pub name: String,
     /// uint8, float16, bfloat16, float32 or int64.
     pub dtype: String,

@@ -29,6 +29,7 @@ type Map = BTreeMap<String, Value>;
 /// A point in the sequence of epochs: everything before it was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
+    /// Counts from 0.
     pub epoch: u64,
     /// Over all ranks.
     pub position: u64,
@@ -39,8 +40,11 @@ pub struct Place {
 /// is used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Token {
+    /// Of its form: 2.
     pub version: u64,
+    /// Of the next batch.
     pub epoch: u64,
+    /// Of the next batch's first sample, over all ranks.
     pub position: u64,
     /// The fields of ATTACH that decide about bytes.
     pub description: BTreeMap<String, Value>,
@@ -264,7 +268,7 @@ fn same(theirs: &Value, ours: &Value) -> bool {
 pub(crate) fn settle_resize(
     options: &Options,
     known: bool,
-    warn: fn(&str),
+    warn: &dyn Fn(&str),
 ) -> Result<String, Error> {
     let asked = Some(options.resize.as_str()).filter(|asked| !asked.is_empty());
     let mut must = asked;

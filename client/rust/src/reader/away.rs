@@ -62,7 +62,7 @@ impl Reader {
                 "{why}; it did not come back within {:?}; token() says where to resume",
                 self.client.reconnect
             );
-            return Err(Error::Disconnected(text));
+            return Err(why.with_text(text));
         }
         if until.is_some_and(|until| now >= until) {
             return Err(Error::Timeout(format!("no batch came in time: {why}")));
