@@ -1,4 +1,4 @@
-module stoker.dev/client/go
+module stoker.dev/stoker
 
 go 1.23
 

@@ -19,6 +19,10 @@ type Transform map[string]any
 // A Sampler says which samples an epoch has: {"name": "balanced", "per_class": 500}. nil: all.
 type Sampler map[string]any
 
+// Some value of an option whose zero means something else than its default: Shuffle, Inflight,
+// SubsetStop.
+func Some[T any](value T) *T { return &value }
+
 func (d *Dataset) tree() any {
 	if len(d.Parts) > 0 {
 		parts := make([]any, len(d.Parts))

@@ -18,7 +18,7 @@ import (
 	"net/http"
 	"sync"
 
-	stoker "stoker.dev/client/go"
+	"stoker.dev/stoker"
 )
 
 func main() {

@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	stoker "stoker.dev/client/go"
+	"stoker.dev/stoker"
 )
 
 type request struct {
