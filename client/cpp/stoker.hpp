@@ -48,6 +48,16 @@
 #include <utility>
 #include <vector>
 
+/* Clang warns of an array that outlives its batch. */
+#if defined __has_cpp_attribute
+#if __has_cpp_attribute(clang::lifetimebound)
+#define STK_LIFETIMEBOUND [[clang::lifetimebound]]
+#endif
+#endif
+#ifndef STK_LIFETIMEBOUND
+#define STK_LIFETIMEBOUND
+#endif
+
 namespace stk
 {
 
@@ -466,11 +476,11 @@ template <class T> class array
 			offset = offset * shape_[d] + at[d];
 		return data_[offset];
 	}
-	/* One sample. */
+	/* One sample. Throws stk::error for one that is not there. */
 	array sample(std::size_t i) const
 	{
-		if (i >= shape_[0])
-			throw std::out_of_range("no sample " + std::to_string(i));
+		if (shape_.empty() || i >= shape_[0])
+			throw error(EINVAL, "", "no sample " + std::to_string(i));
 		std::vector<std::size_t> shape(shape_.begin() + 1, shape_.end());
 		const T *data = data_ + i * product(shape);
 		array out(data, std::move(shape));
@@ -575,13 +585,14 @@ class batch
 		return *fields_;
 	}
 
-	/* Throws std::out_of_range for a field that it does not have, std::invalid_argument for one
-	 * of another type. */
-	template <class T> stk::array<T> array(const std::string &name) const
+	/* Throws stk::error for a field that it does not have, and for one of another type. Not of
+	 * a batch that ends with the expression: its memory would be given back. */
+	template <class T> stk::array<T> array(const std::string &name) && = delete;
+	template <class T> stk::array<T> array(const std::string &name) const &STK_LIFETIMEBOUND
 	{
 		const field &field = find(name);
 		if (!detail::holds<T>(field.dtype.c_str()))
-			throw std::invalid_argument("the field " + name + " is " + field.dtype);
+			throw error(EINVAL, "", "the field " + name + " is " + field.dtype);
 		std::vector<std::size_t> shape{size()};
 		shape.insert(shape.end(), field.shape.begin(), field.shape.end());
 		if (batch_->n_runs == 1)
@@ -596,7 +607,8 @@ class batch
 	}
 
 	/* A field where it is in memory: mostly one run. */
-	std::vector<run> runs(const std::string &name) const
+	std::vector<run> runs(const std::string &name) && = delete;
+	std::vector<run> runs(const std::string &name) const &STK_LIFETIMEBOUND
 	{
 		find(name);
 		std::vector<run> out;
@@ -617,7 +629,7 @@ class batch
 		for (const field &field : *fields_)
 			if (field.name == name)
 				return field;
-		throw std::out_of_range("the samples have no field " + name);
+		throw error(EINVAL, "", "the samples have no field " + name);
 	}
 };
 
