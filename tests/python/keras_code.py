@@ -2,6 +2,7 @@
 """Sequences as users of Keras write them, for test_keras_enqueuer.py and the processes that it
 starts. They need no Keras."""
 import os
+import signal
 
 import numpy as np
 
@@ -36,3 +37,54 @@ class Failing(Squares):
         if index == 3:
             raise KeyError("batch three")
         return super().__getitem__(index)
+
+
+class Any(Squares):
+    """Batches that share nothing but their keys."""
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        shape = (index + 1, 1 << index)
+        return {"x": np.full(shape, index, ("uint8", "float32", "float64", "int16")[index % 4]),
+                "parts": [np.full(index, index), np.array([index])], "name": f"batch {index}"}
+
+
+class Dying(Squares):
+    """Its process is killed at batch five, once."""
+
+    def __init__(self, once):
+        super().__init__()
+        self.once = str(once)
+
+    def __getitem__(self, index):
+        if index == 5 and not os.path.exists(self.once):
+            os.close(os.open(self.once, os.O_CREAT))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getitem__(index)
+
+
+class Endless:
+    num_batches = None
+
+    def __getitem__(self, index):
+        return [index]
+
+
+def dataset(base):
+    """Seven batches of a PyDataset that changes behind each epoch."""
+    class Own(base):
+        epoch = 0
+
+        def __len__(self):
+            return 7
+
+        def __getitem__(self, index):
+            size = 2 if index == 6 else 4
+            x = np.random.default_rng(index + 10 * self.epoch).normal(size=(size, 3, 3))
+            return x.astype(np.float32), np.full((size, 1), index, np.float32)
+
+        def on_epoch_end(self):
+            self.epoch += 1
+    return Own()

@@ -95,6 +95,11 @@ class ByNumber:
         self._over = self._again = False  # end(), begin() since then
 
     @property
+    def count(self) -> int:
+        """Batches of an epoch."""
+        return len(self._loader)
+
+    @property
     def epoch(self) -> Optional[int]:
         """The number of the epoch that batch 0 is of now; None: nothing was asked for yet."""
         return None if self._start is None else self._start.epoch + self._over

@@ -3,19 +3,15 @@
 generator. Own sequences run in producers."""
 from __future__ import annotations
 
+import functools
 import logging
 import queue
-import random
 import threading
 from typing import Any, Iterator, Optional, Tuple, Union
 
-import numpy as np
-
+from ..node import Node
 from .flow import Dataset, say_workers
-from ..errors import SampleError
-from ..loader import Loader
-from ..node import Node, connect
-from ..produce.source import Source
+from .own import ByProducers, ByThreads, count_of, drawn_order
 
 _log = logging.getLogger("stoker")
 _LOOK_S = 0.1  # how often a thread looks whether it is to end
@@ -30,39 +26,55 @@ class OrderedEnqueuer:
         ...
         enqueuer.stop()
 
-    A Sequence or PyDataset of your own (what has ``__getitem__`` and ``__len__``) runs in
-    ``workers`` producers, see stoker.Source; without use_multiprocessing in one thread of this
-    process. Batches are dicts, lists and tuples of arrays, as it gives them; one of None is left
-    out. Its ``on_epoch_end()`` is called here, and the batches of the next epoch are made of what
-    it is then. A batch that a producer cannot hand over (of another shape or type than the first
-    one) is made in this process, which is said once; so an exception of the sequence is raised
-    here as it is.
+    A Sequence or PyDataset of your own runs in ``workers`` producers, see stoker.Source; without
+    use_multiprocessing in as many threads of this process. Batches are what it gives, of any tree,
+    types and shapes; one of None is left out. Its ``on_epoch_end()`` is called here, and the
+    batches of the next epoch are made of what it is then. A producer that dies is said and
+    replaced, and its batch made again. An exception of the sequence is raised here as it is.
 
     Args:
-        py_dataset: a sequence; or a Flow or Dataset of stoker.keras, whose batches the daemon makes
-            without processes: then workers, use_multiprocessing, max_queue_size and shuffle change
-            nothing.
-        shuffle: the batches, in another order in each epoch, which follows random.seed().
+        py_dataset: a sequence; or a Flow or Dataset of stoker.keras, whose batches come without
+            this class' help: then workers, use_multiprocessing, max_queue_size and shuffle change
+            nothing. Keras 2 calls it ``sequence``.
+        workers: as of Keras 3. A bool is Keras 2's second argument, use_multiprocessing, and then
+            the third is shuffle.
+        max_queue_size: batches that are made ahead.
+        shuffle: the batches, in another order in each epoch: that which Keras draws from random.
         node: where to attach; None: stoker.connect().
     """
 
-    def __init__(self, py_dataset: Any, workers: int = 1, use_multiprocessing: bool = False,
-                 max_queue_size: int = 10, shuffle: bool = False, *,
+    def __init__(self, py_dataset: Any = None, workers: Union[int, bool] = 1,
+                 use_multiprocessing: bool = False,
+                 max_queue_size: int = 10, shuffle: bool = False, *, sequence: Any = None,
                  node: Optional[Node] = None) -> None:
-        self.py_dataset = self.sequence = py_dataset
-        self.shuffle = shuffle
+        if isinstance(workers, bool):
+            shuffle = shuffle or use_multiprocessing is True
+            workers, use_multiprocessing = 1, bool(workers)
+        self.py_dataset = self.sequence = sequence if py_dataset is None else py_dataset
+        self.workers, self.max_queue_size = workers, max_queue_size
+        self.use_multiprocessing, self.shuffle = use_multiprocessing, shuffle
         self.running = False
-        self._epochs: Union[_Own, _Flows] = _Flows(py_dataset)
-        if not isinstance(py_dataset, Dataset):
-            self._epochs = _Own(py_dataset, use_multiprocessing, shuffle, node)
-        self._epochs.options(workers, max_queue_size, use_multiprocessing)
+        self._node = node
+        self._count: Optional[int] = None
+        self._by: Union[None, ByProducers, ByThreads] = None
+        if isinstance(self.sequence, Dataset):
+            say_workers(workers, use_multiprocessing, max_queue_size)
+        else:
+            self._count = count_of(self.sequence)
+            kind = functools.partial(ByProducers, node=node) if use_multiprocessing else ByThreads
+            self._by = kind(self.sequence, max(1, workers), max_queue_size)
 
-    def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
+    def start(self, workers: Optional[int] = None, max_queue_size: Optional[int] = None) -> None:
         """May be called twice."""
-        self._epochs.options(workers, max_queue_size)
+        by = self._by
+        if by is None:
+            say_workers(workers or 1, False, 10 if max_queue_size is None else max_queue_size)
+        else:
+            by.workers = by.workers if workers is None else max(1, workers)
+            by.queued = by.queued if max_queue_size is None else max_queue_size
         if not self.running:
             self.running = True
-            self._epochs.begin()
+            self._begin()
 
     def is_running(self) -> bool:
         return self.running
@@ -70,110 +82,42 @@ class OrderedEnqueuer:
     def get(self) -> Iterator[Any]:
         """The batches, without end. Raises ValueError when it is not running."""
         while True:
-            for batch in self._epochs.batches():
+            for batch in self._batches():
                 if not self.running:
                     raise ValueError("the enqueuer does not run: call start()")
-                yield batch
-            self._epochs.end()
+                if batch is not None:
+                    yield batch
+            self._end()
 
-    def stop(self, timeout: Optional[float] = None) -> None:
-        """May be called twice. The next start() begins the epoch again, or, at its end, the next
-        one."""
-        del timeout
+    def stop(self, timeout: Optional[float] = None, drain_queue_and_join: bool = True) -> None:
+        """May be called twice. The next start() begins an epoch. Its processes wait for that, 30 s
+        at most."""
+        del timeout, drain_queue_and_join
         self.running = False
-        self._epochs.stop()
+        if self._by is not None:
+            self._by.stop()
 
+    def _begin(self) -> None:
+        if self._by is None:
+            self.sequence._batches.begin()
+        else:
+            self._count = count_of(self.sequence)
+            self._by.begin(drawn_order(self._count, self.shuffle))
 
-class _Flows:
-    """The batches of a flow or dataset of stoker.keras."""
+    def _batches(self) -> Iterator[Any]:
+        if not self.running:
+            raise ValueError("the enqueuer does not run: call start()")
+        return self._by.batches() if self._by is not None else \
+            (self.sequence[index] for index in range(len(self.sequence)))
 
-    def __init__(self, dataset: Any) -> None:
-        self._dataset = dataset
-
-    def options(self, workers: int, queued: int, processes: bool = False) -> None:
-        say_workers(workers, processes, queued, stacklevel=4)
-
-    def begin(self) -> None:
-        self._dataset._batches.begin()
-
-    def batches(self) -> Iterator[Any]:
-        return (self._dataset[index] for index in range(len(self._dataset)))
-
-    def end(self) -> None:
-        self._dataset._batches.end()
-
-    def stop(self) -> None:
-        pass
-
-
-class _Own:
-    """The batches of a sequence of the program's own."""
-
-    def __init__(self, sequence: Any, processes: bool, shuffle: bool, node: Optional[Node]) -> None:
-        has = hasattr(sequence, "__getitem__") and hasattr(sequence, "__len__")
-        if not has or isinstance(sequence, (str, bytes)):
-            raise TypeError(f"a {type(sequence).__name__} is no sequence of batches, with "
-                            "__getitem__ and __len__; of a generator take GeneratorEnqueuer")
-        self._sequence, self._processes, self._shuffle = sequence, processes, shuffle
-        self._node = node
-        self._workers, self._queued = 1, 10
-        self._loader: Optional[Loader] = None
-        self._said = False
-
-    def options(self, workers: int, queued: int, processes: bool = False) -> None:
-        if workers != 1:
-            self._workers = workers
-        if queued != 10:
-            self._queued = queued
-
-    def begin(self) -> None:
-        node = self._node = connect() if self._node is None else self._node
-        self._loader = node.loader(
-            Source(self._sequence, gives="arrays"), batch_size=1, shuffle=self._shuffle,
-            seed=random.getrandbits(63), rank=0, world_size=1, prefetch=max(1, self._queued),
-            num_workers=max(1, self._workers) if self._processes else 0)
-
-    def batches(self) -> Iterator[Any]:
-        assert self._loader is not None
-        batches = iter(self._loader)
-        while True:
-            try:
-                batch = _first(next(batches))
-            except StopIteration:
-                return
-            except SampleError as error:
-                batch = self._make(error)
-            if batch is not None:
-                yield batch
-
-    def end(self) -> None:
-        on_epoch_end = getattr(self._sequence, "on_epoch_end", None)
+    def _end(self) -> None:
+        if self._by is None:
+            self.sequence._batches.end()
+            return
+        on_epoch_end = getattr(self.sequence, "on_epoch_end", None)
         if on_epoch_end is not None:
             on_epoch_end()
-
-    def stop(self) -> None:
-        if self._loader is not None:
-            self._loader.close()
-            self._loader = None
-
-    def _make(self, error: SampleError) -> Any:
-        """The batch that a producer did not give: its exception is raised here."""
-        batch = self._sequence[error.sample]
-        if batch is not None and not self._said:
-            self._said = True
-            _log.warning("batches of %s are made in this process where a producer cannot hand them "
-                         "over: %s", type(self._sequence).__name__, error)
-        return batch
-
-
-def _first(batch: Any) -> Any:
-    """The only sample of a batch, which is itself a batch."""
-    if isinstance(batch, np.ndarray):
-        return batch[0]
-    if isinstance(batch, dict):
-        return {key: _first(value) for key, value in batch.items()}
-    items = [_first(item) for item in batch]
-    return type(batch)(*items) if hasattr(batch, "_fields") else type(batch)(items)
+        self._begin()
 
 
 class GeneratorEnqueuer:
@@ -181,16 +125,21 @@ class GeneratorEnqueuer:
     process, since a generator cannot go to another one.
 
     Args:
-        generator: what next() gives batches of.
-        use_multiprocessing, random_seed: taken and without effect.
+        generator: what next() gives batches of. Keras 2.3 calls it ``sequence``.
+        use_multiprocessing, wait_time, random_seed, seed: taken and without effect.
     """
 
-    def __init__(self, generator: Any, use_multiprocessing: bool = False,
-                 random_seed: Optional[int] = None) -> None:
+    def __init__(self, generator: Any = None, use_multiprocessing: bool = False,
+                 wait_time: Optional[float] = None, random_seed: Optional[int] = None, *,
+                 seed: Optional[int] = None, sequence: Any = None) -> None:
+        del wait_time, random_seed, seed
         if use_multiprocessing:
             _log.warning("a generator runs in a thread: for processes make it a Sequence and take "
                          "OrderedEnqueuer")
-        self._generator = generator
+        self._generator = sequence if generator is None else generator
+        if not hasattr(self._generator, "__next__"):
+            raise TypeError(f"a {type(self._generator).__name__} is no generator of batches; of a "
+                            "Sequence take OrderedEnqueuer")
         self._ended = threading.Event()
         self._thread: Optional[threading.Thread] = None
         self.queue: queue.Queue[Any] = queue.Queue()

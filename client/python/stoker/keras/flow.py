@@ -8,7 +8,8 @@ import os
 import sys
 import threading
 import warnings
-from typing import Any, Callable, Iterator, List, Optional, Tuple
+import weakref
+from typing import Any, Callable, Iterator, List, Optional, Tuple, Union
 
 import keras
 import numpy as np
@@ -16,11 +17,25 @@ import numpy as np
 from .._by_number import ByNumber
 from .._order import order
 from ..loader import Loader
+from ..node import Node
+from .own import OwnByNumber
 
 
 class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
     """The epochs of a loader: (images, labels), or (images, labels, weights) if the dataset has the
-    field "weight", as copied NumPy arrays.
+    field "weight", as copied NumPy arrays. Or the batches of a Sequence or PyDataset of your own,
+    made by processes beside the daemon.
+
+        model.fit(stoker.keras.Dataset(own), epochs=90)
+
+    Own batches are what the sequence gives, of any tree, types and shapes; one of None is left out.
+    fit() gets them in the order that Keras would draw; each epoch is made of what the sequence is
+    then, behind its ``on_epoch_end()``. ``workers`` processes: None: its own ``workers``, if they
+    are more than 1, else as many as there are processors, eight at most.
+    ``use_multiprocessing=False``: threads of this process. ``node``: where to attach; None:
+    stoker.connect().
+
+    Of a loader:
 
     Most Keras models have channels last: give the loader layout="NHWC". Raises ValueError for a
     loader of bfloat16, which NumPy does not have.
@@ -40,14 +55,22 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
 
     _FIELDS: Tuple[str, ...] = ("image", "label", "weight")  # that it needs, if they are there
 
-    def __init__(self, loader: Loader, workers: int = 1, use_multiprocessing: bool = False,
-                 max_queue_size: int = 10) -> None:
+    def __init__(self, loader: Any, workers: Optional[int] = None,
+                 use_multiprocessing: Optional[bool] = None, max_queue_size: int = 10, *,
+                 node: Optional[Node] = None) -> None:
         super().__init__(workers=1, use_multiprocessing=False)
+        self._shuffling: Callable[[], Any] = lambda: None  # the adapter that would shuffle
+        self._batches: Union[ByNumber, OwnByNumber]
+        if not isinstance(loader, Loader):
+            self.sequence = loader
+            self._batches = OwnByNumber(loader, workers, use_multiprocessing is not False,
+                                        max_queue_size, node)
+            return
         if loader.dtype == "bfloat16":
             raise ValueError("keras cannot take bfloat16 from NumPy: use dtype float16 or float32")
         self.loader = loader
         self._batches = ByNumber(loader, [name for name in self._FIELDS if name in loader.fields])
-        say_workers(workers, use_multiprocessing, max_queue_size)
+        say_workers(workers or 1, bool(use_multiprocessing), max_queue_size)
 
     @property
     def workers(self) -> int:
@@ -67,12 +90,21 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
     def use_multiprocessing(self, value: bool) -> None:
         say_workers(use_multiprocessing=value)
 
+    @property
+    def num_batches(self) -> Optional[int]:
+        """Batches of an epoch; None: it has no end."""
+        return self._batches.count
+
     def __len__(self) -> int:
-        """Batches of an epoch."""
-        return len(self.loader)
+        count = self.num_batches
+        if count is None:
+            raise TypeError("the sequence has no end: it says num_batches=None")
+        return count
 
     def __getitem__(self, index: int) -> Any:
         batch = self._batches.take(index)
+        if isinstance(self._batches, OwnByNumber):
+            return batch
         return tuple(batch[name] for name in self._FIELDS if name in self.loader.fields)
 
     def on_epoch_begin(self) -> None:
@@ -82,6 +114,9 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
         if getattr(adapter, "shuffle", False) is True and \
                 getattr(adapter, "py_dataset", None) is self:
             adapter.shuffle = False  # type: ignore[union-attr]
+            self._shuffling = weakref.ref(adapter)
+        if isinstance(self._batches, OwnByNumber):
+            self._batches.shuffle = adapter is not None and self._shuffling() is adapter
         self._batches.begin()
 
     def on_epoch_end(self) -> None:

@@ -39,8 +39,8 @@ class Kept:
 class KeptSource(Source):
     """A dataset, whose producers outlive the loaders of an epoch."""
 
-    def __init__(self, code: Any, like: Any, name: str) -> None:
-        super().__init__(code, gives="arrays", like=like)
+    def __init__(self, code: Any, like: Any, name: str, samples: Optional[int] = None) -> None:
+        super().__init__(code, samples, gives="arrays", like=like)
         self.name = name
         self._producers = Kept(self)
         self._now: Optional[Dict[str, str]] = None

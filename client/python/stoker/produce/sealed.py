@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import pickle
 import sys
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Tuple
 
 import numpy as np
 
@@ -66,12 +66,13 @@ def size_of(thing: object) -> int:
     return _parts(thing)[2]
 
 
-def seal(thing: object, size: int) -> np.ndarray[Any, Any]:
-    """``size`` bytes. Raises TooLarge, and what pickling raises."""
+def seal(thing: object, size: int, room: Optional[np.ndarray[Any, Any]] = None
+         ) -> np.ndarray[Any, Any]:
+    """``size`` bytes, in ``room`` if that is given. Raises TooLarge, and what pickling raises."""
     parts, table, needed = _parts(thing)
     if needed > size:
         raise TooLarge(needed, size)
-    out = np.empty(size, np.uint8)
+    out = np.empty(size, np.uint8) if room is None else room
     view = out.data
     view[:_NUMBER] = len(table).to_bytes(_NUMBER, "little")
     view[_NUMBER:_NUMBER + len(table)] = table
