@@ -395,5 +395,5 @@ def test_the_example_when_the_daemon_dies(spawn, photos):
 def test_the_readme_quotes_the_example():
     text = (SOURCE / "client" / "c" / "example.c").read_text()
     quoted = text[text.index("#include"):]
-    assert quoted in (SOURCE / "README.md").read_text()
+    assert quoted in (SOURCE / "client" / "c" / "README.md").read_text()
     assert len(quoted.splitlines()) < 40

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""README.md and docs/ are true: the programs run, the files and pages that are named exist."""
+"""README.md and docs/ are true and README.md is short: the programs run, the files and pages that
+are named exist."""
 
 import os
 import pathlib
@@ -12,7 +13,9 @@ import pytest
 SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", "."))
 BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", "build"))
 README = (SOURCE / "README.md").read_text()
-PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "client/python/README.md")]
+PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "client/c/README.md",
+                                    "client/python/README.md")]
+PROGRAMS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 PAGES += sorted((SOURCE / "docs").glob("*.md"))
 sys.path[:0] = [str(SOURCE / "tests" / name) for name in ("daemon", "demo")]
 
@@ -20,16 +23,11 @@ import photos  # noqa: E402 (these stand in other folders)
 from harness import Daemon  # noqa: E402
 
 
-def block(language):
-    found = re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    assert len(found) == 1, f"{len(found)} blocks of {language}"
-    return found[0]
-
-
 @pytest.fixture(name="data")
 def fixture_data(tmp_path):
-    photos.make(tmp_path / "train", count=70, size=(60, 50))
-    return tmp_path / "train"
+    for name in ("train", "val"):
+        photos.make(tmp_path / name, count=70, size=(60, 50))
+    return tmp_path
 
 
 @pytest.fixture(name="daemon")
@@ -44,14 +42,36 @@ def fixture_daemon():
         daemon.remove()
 
 
-def test_the_loop_in_python_runs(daemon, data):
-    program = block("python")
-    assert len(program.splitlines()) <= 8
+def run_program(program, daemon, data):
+    """Its lines, with the folder of the test in place of /data."""
     done = subprocess.run(
-        [sys.executable, "-c", program.replace("/data/train", str(data))], text=True, check=False,
-        capture_output=True, timeout=60, env={**os.environ, "STOKER_SOCKET": str(daemon.socket)})
+        [sys.executable, "-c", program.replace("/data", str(data))], text=True, check=False,
+        capture_output=True, timeout=200, cwd=data,
+        env={**os.environ, "STOKER_SOCKET": str(daemon.socket),
+             "PYTHONPATH": str((SOURCE / "client" / "python").resolve())})
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+def test_it_is_short():
+    assert len(README.splitlines()) <= 150 and len(README.encode()) <= 8 * 1024
+
+
+def test_the_training_script_runs_and_goes_on(daemon, data):
+    pytest.importorskip("torchvision")
+    script = PROGRAMS[0]
+    first = run_program(script, daemon, data)
+    size = "torch.Size([{}, 3, 224, 224])".format
+    assert first[:4] == [f"{name} {size(count)}" for name in ("train", "val") for count in (64, 6)]
+    assert "the daemon" in first[4]
+    # Stopped behind its first batch, it goes on with the second.
+    cut = script.replace("train.state_dict()))", "train.state_dict())); break", 1)
+    assert run_program(cut, daemon, data)[0] == f"train {size(64)}"
+    assert run_program(script, daemon, data)[0] == f"train {size(6)}"
+
+
+def test_the_loop_without_torch_runs(daemon, data):
+    lines = run_program(PROGRAMS[1], daemon, data)
     assert len(lines) == 3 * 2, "three epochs of 64 and 6"
     assert lines[0].startswith("0 (64, 3, 224, 224) ["), lines[0]
     assert lines[-1].startswith("2 (6, 3, 224, 224) ["), lines[-1]
@@ -59,9 +79,11 @@ def test_the_loop_in_python_runs(daemon, data):
 
 def test_the_program_in_c_is_the_example():
     text = (SOURCE / "client" / "c" / "example.c").read_text()
-    assert block("c") in text
+    page = (SOURCE / "client" / "c" / "README.md").read_text()
+    (block,) = re.findall(r"^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert block in text
     # Only its head (licence, what it is) is left out.
-    rest = text.replace(block("c"), "")
+    rest = text.replace(block, "")
     assert all(line.startswith(("/*", " *", "//")) or not line for line in rest.splitlines()), rest
 
 
@@ -86,8 +108,9 @@ def test_its_links_lead_somewhere(page):
 
 
 def test_the_map_of_the_loop_is_whole():
-    """Each unit of daemon/loop stands in README's map, in the layer that it is in."""
-    text = README[README.index("      loop/ "):README.index("    systemd/ ")]
+    """Each unit of daemon/loop stands in the map, in the layer that it is in."""
+    page = (SOURCE / "docs" / "SOURCE.md").read_text()
+    text = page[page.index("      loop/ "):page.index("    systemd/ ")]
     layers = re.findall(r"^ {8}(\w+/|\(top\))((?:\s+\w+)+)$", text, re.MULTILINE)
     assert [name for name, _ in layers] == ["os/", "state/", "policy/", "engine/", "watch/",
                                             "protocol/", "(top)"]
@@ -99,7 +122,7 @@ def test_the_map_of_the_loop_is_whole():
 
 def ways_to_install():
     """The commands of each block of "Using it" that is not in a fence, without their comments."""
-    text = README[README.index("## Using it"):README.index("A reader in C")]
+    text = README[README.index("## Using it"):README.index("In containers")]
     return [[line.split("  #")[0].strip() for line in block.splitlines()]
             for block in re.findall(r"^(?:    .*\n)+", text, re.MULTILINE)]
 
