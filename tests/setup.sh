@@ -58,7 +58,7 @@ ci) needs="$compile $libraries $client $pictures $torch $scipy $check $watch $wh
 esac
 
 if ! command -v dpkg-query >/dev/null; then
-	echo "setup: this is no Debian: nothing is installed; docs/BUILDING.md lists what is needed" >&2
+	echo "setup: this is no Debian: nothing is installed; see docs/BUILDING.md" >&2
 	exit 0
 fi
 
