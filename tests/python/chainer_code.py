@@ -39,3 +39,35 @@ def twice(example):
 
 def named(example):
     return {"x": example[0], "y": [example[1]]}
+
+
+class Sizes(Counting):
+    """Examples of sizes of their own, with a text; those of multiples of seven cannot be made by
+    anybody."""
+
+    def __init__(self, count=20, bad=False):
+        super().__init__(count)
+        self.bad = bad
+
+    def get_example(self, i):
+        if self.bad and i % 7 == 6:
+            raise KeyError(f"example {i}")
+        return np.full((2, i + 1), i, np.float32), {"name": f"example {i}"}
+
+
+class Growing(Counting):
+    """Arrays that fit the first one, but for the thirteenth."""
+
+    def get_example(self, i):
+        return np.full(40 if i == 13 else 3, i)
+
+
+def resized(example):
+    """Gives examples one size."""
+    image, label = example
+    return image[:, :8, :8].copy(), label
+
+
+def reversed_order(order, position):
+    """An order sampler that draws nothing: each epoch is the one before it, turned and rolled."""
+    return np.roll(order[::-1], position)

@@ -291,6 +291,20 @@ def test_order_samplers(make, chainer):
         make(order_sampler=lambda order, position: order)
 
 
+def test_pictures_follow_numpys_seed(make, labelled):
+    """A snapshot brings its seeds with it."""
+    runs = []
+    for seed in (1, 1, 2):
+        np.random.seed(seed)
+        runs.append(make(labelled))
+    orders = [labels_of(run.next()) for run in runs]
+    assert orders[0] == orders[1] != orders[2]
+    kept = Kept()
+    runs[0].serialize(kept.write)
+    runs[2].serialize(kept.read)
+    same_run(runs[2], runs[0], 4)
+
+
 @pytest.fixture(name="run")
 def fixture_run(near, tmp_path, monkeypatch):
     """Makes iterators of datasets that producers run, beside Chainer's own."""
@@ -344,11 +358,79 @@ def test_functions_of_transforms_run_in_producers(chainer, run):
     assert iterator.epoch == 2 and iterator.current_position == 0
 
 
-def test_what_is_no_dataset_of_examples(chainer, run):
-    from chainer_code import Texts
-    for dataset, words in ((None, "NoneType is no dataset"), (Texts(), "is a str")):
-        with pytest.raises(TypeError, match=words):
-            run(dataset)
+def same_batches(ours, theirs, count):
+    for _ in range(count):
+        assert_equal(next(ours), next(theirs))
+        assert [getattr(ours, name) for name in COUNTERS] == \
+            [getattr(theirs, name) for name in COUNTERS]
+
+
+@pytest.mark.parametrize("kind", ("Sizes", "Growing", "Texts", "DictDataset", "zip"))
+def test_examples_of_any_kind_in_chainers_order(chainer, run, kind):
+    """From the same seed, through batches that reach into the next epoch."""
+    import chainer_code
+    numbers = np.arange(12)
+    dataset = chainer.datasets.DictDataset(a=numbers, b=numbers[:, None]) \
+        if kind == "DictDataset" else list(zip(numbers, "abcdefghijkl")) if kind == "zip" else \
+        getattr(chainer_code, kind)()
+    np.random.seed(3)
+    theirs = chainer.iterators.SerialIterator(dataset, 8, shuffle=True)
+    wanted = [next(theirs) for _ in range(8)]
+    np.random.seed(3)
+    ours = run(dataset)
+    for batch in wanted:
+        assert_equal(next(ours), batch)
+    assert (ours.epoch, ours.current_position) == (theirs.epoch, theirs.current_position)
+
+
+def test_order_samplers_of_own_datasets(chainer, run):
+    from chainer_code import Counting, reversed_order
+    options = {"shuffle": None, "order_sampler": reversed_order}
+    ours = run(Counting(), 8, **options)
+    same_batches(ours, chainer.iterators.SerialIterator(Counting(), 8, **options), 9)
+    ours.reset()
+    same_batches(ours, chainer.iterators.SerialIterator(Counting(), 8, **options), 3)
+    same_batches(run(Counting(3), 8, **options),
+                 chainer.iterators.SerialIterator(Counting(3), 8, **options), 3)
+
+
+def test_snapshots_of_own_datasets_are_chainers(chainer, run, tmp_path):
+    from chainer_code import Counting
+    ours, theirs = run(Counting()), chainer.iterators.SerialIterator(Counting(), 8)
+    for one, other, steps in ((ours, theirs, 3), (theirs, ours, 3), (ours, run(Counting()), 2)):
+        for _ in range(steps):  # and the batch behind these is within an epoch
+            next(one)
+        chainer.serializers.save_npz(str(tmp_path / "snapshot"), one)
+        chainer.serializers.load_npz(str(tmp_path / "snapshot"), other, strict=False)
+        assert [getattr(one, name) for name in COUNTERS] == \
+            [getattr(other, name) for name in COUNTERS]
+        assert_equal(next(one), next(other))
+
+
+def test_what_a_dataset_raises(chainer, run):
+    from chainer_code import Sizes
+    iterator = run(Sizes(bad=True), 2, shuffle=False)
+    assert [len(next(iterator)) for _ in range(3)] == [2, 2, 2]
+    with pytest.raises(KeyError, match="example 6"):
+        next(iterator)
+
+
+def test_functions_that_fix_the_size(chainer, run, tmp_path):
+    from PIL import Image
+
+    from chainer_code import resized
+    for number in range(10):
+        Image.new("RGB", (9 + number, 20 - number), (number, 2, 3)).save(tmp_path / f"{number}.png")
+    pictures = chainer.datasets.LabeledImageDataset(
+        [(f"{number}.png", number) for number in range(10)], str(tmp_path))
+    dataset = chainer.datasets.TransformDataset(pictures, resized)
+    same_batches(run(dataset, 4, shuffle=False),
+                 chainer.iterators.SerialIterator(dataset, 4, shuffle=False), 5)
+
+
+def test_what_is_no_dataset(chainer, run):
+    with pytest.raises(TypeError, match="NoneType is no dataset"):
+        run(None)
     with pytest.raises(ValueError, match="list of paths is empty"):
         run(chainer.datasets.LabeledImageDataset([], "/"))
 
@@ -425,7 +507,7 @@ def test_a_snapshot_of_an_older_client(make):
     state = first_state(first.loader, epoch=first.loader.epoch, position=first.loader.position)
     del kept.kept["state"], state["resize"]
     for key, value in state.items():
-        kept.write(key, stoker.chainer._encode(value))
+        kept.write(key, stoker.chainer.snapshot._encode(value))
     second = make()
     second.serialize(kept.read)
     same_run(second, first, 4)

@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""In place of chainer.iterators.MultiprocessIterator, with its parameters. Works without chainer;
-where chainer is installed, the class is a chainer.dataset.Iterator.
-
-    train = stoker.chainer.Iterator("/data/train", 64, transforms=[...])
-    updater = chainer.training.updaters.StandardUpdater(train, optimizer)
-"""
+"""The iterator: examples of pictures that the daemon reads, or of any dataset of the program's."""
 from __future__ import annotations
 
-import json
 import logging
 import os
 import warnings
@@ -16,13 +10,16 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping,
 
 import numpy as np
 
-from . import transforms as _transforms
-from ._paths import absolute
-from .errors import TokenError
-from .loader import Arrays, Iteration, Loader
-from .mix import Mix
-from .node import Node, connect
-from .produce.source import Source
+from .. import transforms as _transforms
+from .._paths import absolute
+from ..errors import TokenError
+from ..loader import Arrays, Iteration, Loader
+from ..mix import Mix
+from ..node import Node, connect
+from ..produce.source import Source
+from ..produce.sealing import program_seed
+from .examples import Examples, parts
+from .snapshot import serialized, serialized_order
 
 try:
     from chainer import datasets as _datasets
@@ -35,16 +32,9 @@ except ImportError:
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import Unshuffled
+    from .._options import Unshuffled
 
 __all__ = ["Iterator"]
-
-_BLOCK = 4096  # bytes of a state: a multiple of these
-# A state of version 1: its fields, with texts padded to the bytes of a hash.
-_TEXT = 32
-_FIRST = {"version": 1, "dataset": "", "pipeline": "", "order_seed": 0, "augment_seed": 0,
-          "shuffle": True, "subset": None, "exif_orientation": False, "sampling": "",
-          "resize": "", "epoch": 0, "position": 0}
 
 # Arguments of MultiprocessIterator without an effect, and why.
 _NO_EFFECT = {
@@ -54,6 +44,8 @@ _NO_EFFECT = {
 }
 # Transforms after which an image is no longer bytes.
 _NUMBERS = {"ToTensor", "Normalize", "ImageDataGenerator", "MixUp", "CutMix"}
+_ORDER = "order_sampler is not supported, because the daemon makes the order of pictures: give " \
+         "sampler=, one of stoker.samplers (Subset, Weighted, Balanced, Split), or shuffle=False"
 _log = logging.getLogger("stoker")
 
 
@@ -66,7 +58,7 @@ class _Source(NamedTuple):
     dtype: Any = np.float32
     label_dtype: Any = None  # None: int32 for int64
     labelled: bool = True
-    own: Optional[Source] = None  # or else run by producers, which give whole examples
+    own: bool = False  # or else run by producers, which give whole examples
     applied: Tuple[Callable[[Any], Any], ...] = ()  # to each example, one after the other
 
 
@@ -75,25 +67,29 @@ class Iterator(_Base):  # type: ignore[misc]
 
     Args:
         dataset: as for Node.loader(); or chainer.datasets.LabeledImageDataset or ImageDataset (then
-            an example is an image); or a TransformDataset of any of these, whose function then runs
-            in this process, after ``transforms``. All images are decoded as RGB, and must have one
-            size after ``transforms``. Any other dataset (DatasetMixin, TupleDataset, SubDataset,
-            TransformDataset, a list, ...) runs in ``n_processes`` producers, see stoker.Source;
-            its examples are made of arrays and numbers, of one shape and type each.
+            an example is an image): all images are decoded as RGB, and must have one size after
+            ``transforms``. Or a TransformDataset of one of these, with options of Node.loader():
+            its function then runs in this process, after ``transforms``. Any other dataset
+            (DatasetMixin, TupleDataset, DictDataset, SubDataset, TransformDataset, a zip, a list,
+            ...) runs in ``n_processes`` producers, see stoker.Source; its examples are what it
+            gives, of any size and type.
         repeat: False: StopIteration after the first epoch, whose last batch may be short. True: the
-            last batch of an epoch is filled up from the next epoch (``last_batch="wrap"``).
-        shuffle: None is True. The order is that of ``order_seed``, so it is the same in each run.
+            last batch of an epoch is filled up from the next epoch.
+        shuffle: None is True. The order is drawn from numpy.random as Chainer draws it, where
+            producers make the examples; of pictures it follows numpy's seed, or ``order_seed``, and
+            of a path ``order_seed`` alone, which is the same in each run.
         n_processes: producers, if the dataset runs in them; None: as many as there are processors.
         shared_mem, maxtasksperchild, and n_processes of other datasets: without effect, the logger
             "stoker" says why.
         n_prefetch: number of batches ready beside the one in use, at least 1.
-        order_sampler: only Chainer's ShuffleOrderSampler, which is ``shuffle=True``; for others
-            see ``sampler`` and stoker.samplers.
+        order_sampler: as Chainer's, where producers make the examples; of pictures only Chainer's
+            ShuffleOrderSampler: for others see ``sampler`` and stoker.samplers.
         dataset_timeout: seconds until next() warns (MultiprocessIterator.TimeoutWarning, or
             RuntimeWarning without chainer), and then waits on. None: never.
         node: where to attach; None: stoker.connect().
         options: all others of Node.loader() but ``inflight`` and ``timeout``; where producers make
-            the examples, those that are not of pictures.
+            the examples, those that are not of pictures. With them the daemon has the order of
+            these, too, and they must be arrays of one shape and type each.
 
     Images are (C, H, W) of ``dtype`` (float32), 0 to 255 as LabeledImageDataset's, unless ToTensor,
     Normalize, ImageDataGenerator, MixUp or CutMix is among the transforms, which say otherwise.
@@ -102,8 +98,8 @@ class Iterator(_Base):  # type: ignore[misc]
 
     Attributes, as Chainer's, and with its values after each next(): dataset, batch_size, repeat,
     epoch, current_position, epoch_detail, previous_epoch_detail, is_new_epoch. Of several ranks
-    each counts what all have taken. And loader, the stoker.Loader, which is one of uint8 where the
-    images are 0 to 255.
+    each counts what all have taken. And loader, the stoker.Loader of pictures, which is one of
+    uint8 where these are 0 to 255.
 
     serialize() is for Chainer's snapshots; reset() begins again with epoch 0; copy.copy() gives an
     iterator at the same place. One thread at a time. Raises TypeError for a dataset that cannot be
@@ -117,7 +113,7 @@ class Iterator(_Base):  # type: ignore[misc]
                  n_prefetch: int = 1, shared_mem: Optional[int] = None, order_sampler: Any = None,
                  dataset_timeout: Optional[float] = 30.0, maxtasksperchild: Optional[int] = None, *,
                  node: Optional[Node] = None, **options: Unpack[Unshuffled]) -> None:
-        self._source = _translate(dataset)
+        self._source = _translate(dataset, bool(options))
         self._processes = n_processes
         for name, given in (("n_processes", n_processes), ("shared_mem", shared_mem),
                             ("maxtasksperchild", maxtasksperchild)):
@@ -127,12 +123,26 @@ class Iterator(_Base):  # type: ignore[misc]
         self.batch_size = batch_size
         self.repeat = repeat
         self.shuffle = _shuffle(shuffle, order_sampler)
+        self.order_sampler = order_sampler
+        self._examples: Optional[Examples] = None
         self.n_prefetch = max(n_prefetch, 1)
         self.dataset_timeout = dataset_timeout
         self._node = connect() if node is None else node
         self._options: Dict[str, Any] = dict(options)
-        self.loader = self._attach(dict(self._options))
-        self.loader.timeout = dataset_timeout  # not of the first attach: indexing takes its time
+        self.loader: Any = None
+        self._drawn = self._source.files is None and not self._source.own and \
+            not {"seed", "order_seed", "augment_seed"} & set(options)
+        if self._drawn:  # as Chainer's order follows numpy.random.seed()
+            self._options["seed"] = program_seed()
+        if self._source.own and not options:
+            self._examples = Examples(
+                dataset, batch_size, repeat, (order_sampler or _shuffled) if self.shuffle else None,
+                n_processes, self.n_prefetch, self._node, dataset_timeout, self.TimeoutWarning)
+        elif order_sampler is not None and not _is_shuffling(order_sampler):
+            raise ValueError(_ORDER)
+        else:
+            self.loader = self._attach(dict(self._options))
+            self.loader.timeout = dataset_timeout  # not of the first attach, which indexes
         self.reset()
 
     def _attach(self, options: Dict[str, Any]) -> Loader:
@@ -141,8 +151,9 @@ class Iterator(_Base):  # type: ignore[misc]
         options.setdefault("epochs", None if self.repeat else 1)
         options.update(batch_size=self.batch_size, shuffle=self.shuffle,
                        inflight=self.n_prefetch + 1)
-        if self._source.own is not None:
-            return self._node.loader(self._source.own, num_workers=self._processes, **options)
+        if self._source.own:
+            return self._node.loader(Source(self.dataset, gives="arrays"),
+                                     num_workers=self._processes, **options)
         return self._attach_to_pictures(options)
 
     def _attach_to_pictures(self, options: Dict[str, Any]) -> Loader:
@@ -162,7 +173,10 @@ class Iterator(_Base):  # type: ignore[misc]
 
     def reset(self) -> None:
         """Begin again with the first epoch, also at the end of an iterator that does not repeat."""
-        self.loader.set_epoch(0)
+        if self._examples is not None:
+            self._examples.reset()
+        else:
+            self.loader.set_epoch(0)
         self._batches: Optional[Iteration[Arrays]] = None
         self.is_new_epoch = False
         self.previous_epoch_detail: Optional[float] = None
@@ -170,22 +184,25 @@ class Iterator(_Base):  # type: ignore[misc]
     @property
     def epoch(self) -> int:
         """Number of complete epochs."""
-        return self.loader.epoch
+        return self.loader.epoch if self._examples is None else self._examples.state.epoch
 
     @property
     def current_position(self) -> int:
         """Number of examples that were given of the current epoch."""
-        return self.loader.position
+        return self.loader.position if self._examples is None else self._examples.state.position
 
     @property
     def epoch_detail(self) -> float:
         """Number of epochs, with the fraction of the current one."""
-        return self.epoch + self.current_position / self.loader.samples
+        size = self.loader.samples if self._examples is None else self._examples.size
+        return self.epoch + self.current_position / size
 
     def __iter__(self) -> Iterator:
         return self
 
     def __next__(self) -> List[Any]:
+        if self._examples is not None:
+            return self._next_examples(self._examples)
         epoch, detail = self.epoch, self.epoch_detail
         ended = not self.repeat and epoch > 0
         arrays = None if ended else self._next()
@@ -193,9 +210,18 @@ class Iterator(_Base):  # type: ignore[misc]
         if arrays is None:
             raise StopIteration
         self.is_new_epoch = self.epoch > epoch
-        return self._examples(*arrays) if self._source.own is None else _parts(arrays)
+        return self._pictures(*arrays) if not self._source.own else parts(arrays)
 
     next = __next__
+
+    def _next_examples(self, examples: Examples) -> List[Any]:
+        detail = self.epoch_detail
+        batch = examples.take()
+        self.previous_epoch_detail = detail
+        if batch is None:
+            raise StopIteration
+        self.is_new_epoch = examples.state.is_new_epoch
+        return batch
 
     def _next(self) -> Any:
         """The next batch of this epoch or else of the next one; None if there is to be none."""
@@ -211,7 +237,7 @@ class Iterator(_Base):  # type: ignore[misc]
                 return arrays
             self._batches = None
 
-    def _examples(self, images: np.ndarray[Any, Any],
+    def _pictures(self, images: np.ndarray[Any, Any],
                   labels: np.ndarray[Any, Any]) -> List[Any]:
         source = self._source
         if self._dtype is not None:
@@ -228,17 +254,24 @@ class Iterator(_Base):  # type: ignore[misc]
         return examples
 
     def finalize(self) -> None:
-        """Close the loader. May be called twice."""
-        if hasattr(self, "loader"):
-            self.loader.close()
+        """Close the loader, and end the producers. May be called twice."""
+        for each in (getattr(self, "_examples", None), getattr(self, "loader", None)):
+            if each is not None:
+                each.close()
 
     def serialize(self, serializer: Any) -> None:
         """Write the place with a serializer of Chainer, or resume at one that was read. TokenError
-        if it is for another dataset, pipeline or order."""
+        if it is for another dataset, pipeline or order. Of any dataset the snapshots are those of
+        Chainer's own iterators, which can read them, and whose can be read."""
+        if self._examples is not None:
+            detail = serialized_order(serializer, self._examples, self.previous_epoch_detail)
+            self.is_new_epoch = self._examples.state.is_new_epoch
+            self.previous_epoch_detail = detail
+            return
         ours = self.loader.state_dict()
         detail = self.previous_epoch_detail
         try:
-            read = _serialized(serializer, ours)
+            read = serialized(serializer, ours)
             self.is_new_epoch = bool(serializer("is_new_epoch", self.is_new_epoch))
             detail = serializer("previous_epoch_detail", -1.0 if detail is None else detail)
         except KeyError as error:
@@ -246,14 +279,32 @@ class Iterator(_Base):  # type: ignore[misc]
                                    "Chainer's, whose order stoker cannot continue") from None
         self.previous_epoch_detail = None if detail < 0 else float(detail)
         if read != ours:
+            if self._drawn:
+                self._draw_again(read.get("description", read))
             self.loader.load_state_dict(read)
             self._batches = None
 
+    def _draw_again(self, theirs: Mapping[str, Any]) -> None:
+        """Go over to the seeds of a state."""
+        seeds = {name: int(theirs[name]) for name in ("order_seed", "augment_seed")
+                 if name in theirs}
+        if any(self.loader._reader.request[name] != seed for name, seed in seeds.items()):
+            self._options.update(seeds)
+            self.loader.close()
+            self.loader = self._attach(dict(self._options))
+            self.loader.timeout = self.dataset_timeout
+
     def __copy__(self) -> Iterator:
-        other = type(self)(self.dataset, self.batch_size, self.repeat, self.shuffle,
-                           n_prefetch=self.n_prefetch, dataset_timeout=self.dataset_timeout,
+        other = type(self)(self.dataset, self.batch_size, self.repeat,
+                           self.shuffle if self.order_sampler is None else None,
+                           self._processes if self._source.own else None, self.n_prefetch,
+                           order_sampler=self.order_sampler, dataset_timeout=self.dataset_timeout,
                            node=self._node, **self._options)
-        other.loader.load_state_dict(self.loader.state_dict())
+        if self._examples is not None and other._examples is not None:
+            other._examples.seed = self._examples.seed
+            other._examples.move(self._examples.state)
+        else:
+            other.loader.load_state_dict(self.loader.state_dict())
         other.is_new_epoch = self.is_new_epoch
         other.previous_epoch_detail = self.previous_epoch_detail
         return other
@@ -271,21 +322,27 @@ def _shuffle(shuffle: Optional[bool], order_sampler: Any) -> bool:
     if shuffle is not None:
         raise ValueError("shuffle and order_sampler exclude each other: give shuffle=None, or no "
                          "order_sampler")
-    if type(order_sampler).__name__ != "ShuffleOrderSampler":
-        raise ValueError("order_sampler is not supported, because the daemon makes the order: give "
-                         "sampler=, one of stoker.samplers (Subset, Weighted, Balanced, Split), or "
-                         "shuffle=False")
     return True
 
 
-def _translate(dataset: Any) -> _Source:
-    """TypeError says what cannot be read, and what a producer cannot hand over."""
+def _is_shuffling(order_sampler: Any) -> bool:
+    return type(order_sampler).__name__ == "ShuffleOrderSampler"
+
+
+def _shuffled(order: np.ndarray[Any, Any], _: int) -> np.ndarray[Any, Any]:
+    """As Chainer's ShuffleOrderSampler draws it."""
+    return np.random.permutation(len(order))
+
+
+def _translate(dataset: Any, given: bool) -> _Source:
+    """TypeError says what cannot be read. ``given``: options of Node.loader() are: then the daemon
+    makes the pictures of a TransformDataset, which need not be of one size else."""
     kind = type(dataset)  # not a class derived from it, which may give other examples
     if isinstance(dataset, (str, os.PathLike, Mapping, Mix)):
         return _Source(dataset)
     if _datasets is not None and kind is _datasets.TransformDataset:
-        inner = _translate(dataset._dataset)
-        if inner.own is None:
+        inner = _translate(dataset._dataset, given)
+        if not inner.own and (given or inner.files is not None):
             return inner._replace(applied=(*inner.applied, dataset._transform))
     if _datasets is not None and kind is _datasets.LabeledImageDataset:
         return _Source(None, dataset._root, dataset._pairs, dataset._dtype, dataset._label_dtype)
@@ -296,18 +353,7 @@ def _translate(dataset: Any) -> _Source:
         raise TypeError(f"a {kind.__qualname__} is no dataset: give the path of a folder, "
                         "manifest, array or published dataset, or what has __getitem__ and "
                         "__len__")
-    return _Source(own=Source(dataset, gives="arrays"))
-
-
-def _parts(batch: Any) -> List[Any]:
-    """The examples of a batch: its arrays, taken apart."""
-    if isinstance(batch, np.ndarray):
-        return list(batch)
-    if isinstance(batch, dict):
-        return [dict(zip(batch, values)) for values in zip(*map(_parts, batch.values()))]
-    columns = zip(*map(_parts, batch))
-    return [type(batch)(*values) if hasattr(batch, "_fields") else type(batch)(values)
-            for values in columns]
+    return _Source(own=True)
 
 
 def _names(transforms: Sequence[Mapping[str, Any]]) -> Iterable[str]:
@@ -323,54 +369,3 @@ def _int32(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         raise OverflowError(f"a label of the batch does not fit into Chainer's int32: "
                             f"{labels.min()} to {labels.max()}")
     return labels.astype(np.int32)
-
-
-def _serialized(serializer: Any, ours: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A state in a type that all serializers of chainer know: as bytes, of a size that hardly ever
-    differs between two of one stream."""
-    text = json.dumps(ours).encode()
-    array = np.frombuffer(text.ljust(-(-len(text) // _BLOCK) * _BLOCK), np.uint8).copy()
-    try:
-        read = bytes(np.asarray(serializer("state", array), np.uint8))
-    except ValueError:
-        raise TokenError.local("the snapshot is of a stream with other transforms") from None
-    except KeyError:
-        return _serialized_first(serializer)
-    try:
-        return dict(json.loads(read))
-    except ValueError:
-        raise TokenError.local("the state was not made by stoker") from None
-
-
-def _serialized_first(serializer: Any) -> Mapping[str, Any]:
-    """Of version 1; there were some without a word for resizes."""
-    out = {}
-    for key, value in _FIRST.items():
-        try:
-            out[key] = _decode(serializer(key, _encode(value)), value)
-        except KeyError:
-            if key != "resize":
-                raise
-    return out
-
-
-def _encode(value: Any) -> Any:
-    """In types that all serializers of chainer know: a text as bytes, a range (or None) as two
-    numbers."""
-    if isinstance(value, str):
-        return np.frombuffer(value.encode().ljust(_TEXT), np.uint8).copy()
-    if value is None or isinstance(value, list):
-        return np.array([-1 if number is None else number for number in value or (None, None)])
-    return value
-
-
-def _decode(value: Any, ours: Any) -> Any:
-    if ours is None or isinstance(ours, list):
-        start, stop = (None if number < 0 else int(number) for number in value)
-        return None if start is None else [start, stop]
-    if not isinstance(ours, str):
-        return type(ours)(value)
-    try:
-        return bytes(np.asarray(value, np.uint8)).decode("ascii").rstrip()
-    except UnicodeDecodeError:
-        raise TokenError.local("the state was not made by stoker") from None
