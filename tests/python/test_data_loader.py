@@ -5,6 +5,7 @@ import gc
 import inspect
 import json
 import logging
+import os
 import weakref
 
 import pytest
@@ -206,11 +207,10 @@ def test_other_classes_are_not_read_by_the_daemon(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("dataset, options, why", [
-    (code.Endless(), {}, "IterableDataset"),
+    (code.Endless(), {"num_workers": 0}, "IterableDataset"),
     (code.Nested(), {"num_workers": 0}, "num_workers=0 runs your code here"),
     (code.Nested(), {"batch_size": None, "num_workers": 0}, "batch_size=None"),
-    (code.Nested(), {"sampler": lambda: code.Backwards(range(9))}, "Backwards"),
-    (code.Nested(), {"batch_size": 1, "batch_sampler": [[1, 2], [3]]}, "list may look at"),
+    (code.Nested(), {"sampler": lambda: code.Backwards(range(9)), "num_workers": 0}, "Backwards"),
     (code.Growing(), {"collate_fn": code.pad, "num_workers": 0}, "collate_fn is your own"),
     (code.Locked(), {}, "Locked.stream cannot be pickled"),
 ], ids=lambda value: type(value).__name__)
@@ -276,6 +276,8 @@ def test_ranks_without_a_sampler_are_told(make, folder, monkeypatch, caplog):
 @pytest.mark.parametrize("dataset, options, why", [
     (code.Growing(), {"collate_fn": code.pad, "shuffle": True, "num_workers": 2},
      "collate_fn is your own"),
+    (code.Nested(), {"sampler": lambda: code.Backwards(range(9)), "num_workers": 2}, "Backwards"),
+    (code.Nested(), {"batch_size": 1, "batch_sampler": [[1, 2], [3], [5] * 9]}, "list may look"),
     (code.Texts(), {}, "0 is a str"), (code.Nested(5), {"batch_size": None}, "batch_size=None"),
 ], ids=lambda value: type(value).__name__)
 def test_whole_batches_of_producers(beside, dataset, options, why):
@@ -298,6 +300,96 @@ def test_a_batch_that_a_producer_cannot_give_is_made_here(make, caplog):
     loader.load_state_dict(state)
     assert [batch.shape[1] for batch in loader] == [2000 * (4 * number + 4)
                                                     for number in range(6, 10)]
+
+
+def test_an_unending_sampler_draws_no_further_ahead_than_torch(make):
+    counts = []
+    for kind in torch.utils.data.DataLoader, make:
+        sampler = code.Unending()
+        batches = iter(kind(code.Processes(), batch_sampler=sampler, num_workers=2,
+                            prefetch_factor=3))
+        counts.append([])
+        for number in range(1, 20):
+            assert next(batches)[:, 1].tolist() == [number % 40] * (1 + number % 3)
+            counts[-1].append(sampler.drawn)
+    assert counts[0] == counts[1] == list(range(7, 26))
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_sampler": [[7, 3]] * 9 + [[5]], "batch_size": 1}],
+                         ids=["drawn at once", "as it goes"])
+def test_an_epoch_longer_than_the_streams(make, monkeypatch, options):
+    monkeypatch.setattr("stoker.torch.batches._STREAMS_EPOCH", 4)
+    options = {"batch_size": 4, **options}
+    loader = make(code.Processes(), collate_fn=torch.stack, num_workers=2, **options)
+    theirs = torch.utils.data.DataLoader(code.Processes(), **options)
+    for _ in range(2):
+        assert [batch[:, 1].tolist() for batch in loader] == \
+            [batch[:, 1].tolist() for batch in theirs]
+    batches = iter(loader)
+    for _ in range(6):
+        next(batches)
+    loader.load_state_dict(json.loads(json.dumps(loader.state_dict())))
+    assert [batch[:, 1].tolist() for batch in loader] == \
+        [batch[:, 1].tolist() for batch in theirs][6:]
+
+
+def test_whole_batches_come_of_the_same_processes_in_each_epoch(make, tmp_path):
+    loader = make(code.Processes(), 4, shuffle=True, collate_fn=torch.stack, num_workers=1)
+    pids = {batch[0, 0].item() for _ in range(3) for batch in loader}
+    assert len(pids) == 1 and os.getpid() not in pids
+    batches = iter(loader)
+    next(batches)
+    assert any(name.startswith("batches-") for name in os.listdir(tmp_path))
+    list(batches)
+    assert not any(name.startswith("batches-") for name in os.listdir(tmp_path))
+    left = tmp_path / "batches-0-of-a-program-that-died"
+    left.mkdir()
+    list(loader)
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("dataset, options", [
+    (code.Lines(), {"batch_size": 4, "num_workers": 3, "worker_init_fn": code.ready}),
+    (code.Lines(9), {"batch_size": None, "num_workers": 2}),
+    (code.Lines(24, 100000), {"batch_size": 7, "num_workers": 1, "drop_last": True}),
+], ids=["three workers", "samples", "large"])
+def test_an_iterable_dataset(beside, dataset, options):
+    """With torch's order, random numbers and get_worker_info()."""
+    plan = beside(dataset, epochs=2, **options)
+    assert plan == (f"{options['num_workers']} producers run Lines, an IterableDataset, each with "
+                    "an iterator of its own; no other program shares its batches")
+
+
+def test_a_state_of_an_iterable_dataset(make):
+    loader = make(code.Lines(), 4, num_workers=3)
+    list(loader)
+    batches = iter(loader)
+    for _ in range(13):
+        next(batches)
+    state = json.loads(json.dumps(loader.state_dict()))
+    rest = list(batches)
+    other = make(code.Lines(), 4, num_workers=3)
+    other.load_state_dict(state)
+    assert_equal(list(other), rest)
+    two = make(code.Lines(), 4, num_workers=2)
+    two.load_state_dict(state)
+    with pytest.raises(ValueError, match="of 3 workers"):
+        iter(two)
+
+
+def test_a_process_of_an_iterable_dataset_that_dies(make, tmp_path):
+    torch.manual_seed(7)
+    theirs = list(torch.utils.data.DataLoader(code.Lines(), 4, num_workers=2))
+    torch.manual_seed(7)
+    assert_equal(list(make(code.Deadly(tmp_path / "died"), 4, num_workers=2)), theirs)
+    assert (tmp_path / "died").exists()
+
+
+def test_an_iterable_dataset_that_raises(make):
+    batches = iter(make(code.Broken(), 2, num_workers=2))
+    assert [next(batches)["text"][0] for _ in range(4)] == ["line 0", "line 1", "line 4", "line 5"]
+    with pytest.raises(KeyError, match="in DataLoader worker process 0(.|\n)*line five"):
+        next(batches)
 
 
 def test_what_a_dataset_opens_at_its_first_sample_is_not_in_the_way(beside):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Datasets as users of torch write them, for test_data_loader.py and the processes that it starts.
 """
+import os
 import random
 from collections import namedtuple
 
@@ -107,6 +108,45 @@ class Endless(IterableDataset):
         return iter(range(7))
 
 
+class Lines(IterableDataset):
+    """Each worker its part, of which the first ends first; it draws, and may be used once."""
+
+    def __init__(self, count=60, large=0):
+        self.count, self.large, self.unused = count, large, True
+
+    def __iter__(self):
+        assert self.unused
+        self.unused = False
+        info = get_worker_info()
+        for number in range(info.id, self.count + 30 * info.id, info.num_workers):
+            yield {"text": f"line {number}", "of": (info.id, info.seed),
+                   "drawn": [random.random(), np.random.rand(), torch.rand(2)],
+                   "large": torch.full((self.large,), number)}
+
+
+class Deadly(Lines):
+    """A process that dies once, in the middle."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+
+    def __iter__(self):
+        for number, sample in enumerate(super().__iter__()):
+            if number == 11 and get_worker_info().id == 0 and not os.path.exists(self.path):
+                open(self.path, "x").close()
+                os._exit(9)
+            yield sample
+
+
+class Broken(Lines):
+    def __iter__(self):
+        for number, sample in enumerate(super().__iter__()):
+            if number == 5:
+                raise KeyError("line five")
+            yield sample
+
+
 class Backwards(Sampler):
     def __init__(self, source):
         self.source = source
@@ -116,6 +156,28 @@ class Backwards(Sampler):
 
     def __len__(self):
         return len(self.source)
+
+
+class Unending(Sampler):
+    """Never ends, and counts how much was drawn."""
+
+    def __init__(self):
+        self.drawn = 0
+
+    def __iter__(self):
+        while True:
+            self.drawn += 1
+            yield [self.drawn % 40] * (1 + self.drawn % 3)
+
+
+class Processes(Dataset):
+    """Which process makes a sample."""
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        return torch.tensor([os.getpid(), index])
 
 
 class Locked(Nested):

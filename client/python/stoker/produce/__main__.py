@@ -177,7 +177,8 @@ class _Template:
         job = self._job
         say_place(number, job["count"])
         try:
-            producer = Producer(job["socket"], job["code"], job["secret"], job["name"], self._call,
+            code = f"{job['code']} {number}" if job.get("apart") else job["code"]
+            producer = Producer(job["socket"], code, job["secret"], job["name"], self._call,
                                 self._seeds, self._record, self._board.line(number))
         except (DaemonUnavailable, Disconnected):
             return _NO_DAEMON

@@ -73,6 +73,7 @@ def is_library(module: Optional[str]) -> bool:
 def _library_folders() -> Tuple[str, ...]:
     paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     paths += site.getsitepackages() + [site.getusersitepackages(), os.path.dirname(np.__path__[0])]
+    paths.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # stoker
     return tuple({os.path.join(os.path.realpath(path), "") for path in paths})
 
 

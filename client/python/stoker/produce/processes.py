@@ -104,7 +104,7 @@ class Producers:
                 return
             job = {"path": sys.path, "folder": os.getcwd(), "socket": self._path,
                    "secret": self._shown, "code": self._code, "name": source.name,
-                   "count": self._count}
+                   "count": self._count, "apart": source.apart}
             if not self._knows(source.codes) or not self._teams[0].take(job, fd):
                 self._codes = {}
                 self._put(_Processes(source.name))

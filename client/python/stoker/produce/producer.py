@@ -36,11 +36,12 @@ Record = Callable[[Any], List[Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """Which sample the code is called for."""
+    """Which sample the code is called for. ``seed``: its stream's augment seed."""
 
     index: int
     epoch: int
     position: int
+    seed: int = 0
 
 
 def sample() -> Sample:
@@ -161,7 +162,7 @@ class Producer:
         told = time.monotonic()
         for place, (index, epoch, position, *picture) in enumerate(work["samples"]):
             try:
-                parts = self._make(Sample(index, epoch, position), work["seed"],
+                parts = self._make(Sample(index, epoch, position, work["seed"]),
                                    self._picture(*picture) if picture else index)
             except Exception as error:
                 self._send(group, made)
@@ -185,10 +186,10 @@ class Producer:
                 told = now
         self._send(group, made)
 
-    def _make(self, sample: Sample, seed: int, given: Any) -> List[Any]:
+    def _make(self, sample: Sample, given: Any) -> List[Any]:
         """``given``: what the code is called with, an index or a picture."""
         _at.sample = sample
-        self._seeds.set(seed, sample.epoch, sample.position)
+        self._seeds.set(sample.seed, sample.epoch, sample.position)
         if self._line is not None:
             self._line.begin(self._limit_s)
         try:

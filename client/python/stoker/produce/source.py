@@ -68,6 +68,7 @@ class Source:
         self.name = getattr(code, "__qualname__", None) or type(code).__qualname__
         self.version, self.external = version, external
         self.kept: Any = None  # producers that run already, and outlive loaders
+        self.apart = False  # each producer has a stream of its own: its number is behind the code
         self.tree: Optional[Tree] = None
         if gives == "arrays":
             self.tree = Tree(_first(code) if like is None else like)
@@ -144,10 +145,11 @@ def secret() -> bytes:
     """16 bytes that all processes of this user on this machine have, and nobody else: in a file
     that is theirs alone, $STOKER_SECRET or one in the user's folder."""
     path = os.environ.get("STOKER_SECRET")
-    return _secret_in(path or os.path.join(_folder(), "stoker-producers.secret"))
+    return _secret_in(path or os.path.join(users_folder(), "stoker-producers.secret"))
 
 
-def _folder() -> str:
+def users_folder() -> str:
+    """One that nobody else can write to. Raises PermissionError."""
     folder = os.environ.get("XDG_RUNTIME_DIR") or os.path.join(tempfile.gettempdir(),
                                                                f"stoker-{os.geteuid()}")
     os.makedirs(folder, 0o700, exist_ok=True)

@@ -6,44 +6,61 @@ Runs in the program, but for BatchCode, which runs in producers, too.
 """
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
-from typing import Any, Callable, List, Optional, Union
+from typing import Any, Callable, Dict, List, Optional, Union
 
 import numpy as np
 
 from ..errors import SampleError
+from ..loader import Loader
 from ..produce import shipping
+from ..produce.feed import Fed, Feed
 from ..produce.kept import KeptSource
-from ..produce.sealed import seal, size_of
-from ..produce.seeds import Seeds
+from ..produce.producer import sample
+from ..produce.sealed import seal, size_of, unseal
+from ..produce.seeds import Seeds, seed_of
 from ..produce.tree import Tree
+from .draw import Draw
 from .own_code import InWorker, as_a_worker
 
+# Batches of an epoch of the stream. It goes on from one to the next, as long as there are batches.
+_STREAMS_EPOCH = 4096
 _SPARE = 1.25  # of the largest batch that is known
 _PAGE = 4096
 _log = logging.getLogger("stoker")
 
 
 class BatchCode:
-    """Makes batch j of an epoch. ``size``: of a sealed one."""
+    """Makes a batch of an epoch. ``size``: of a sealed one. ``length``: of the stream's epochs."""
 
     def __init__(self, samples: InWorker, collate: Callable[[Any], Any], single: bool) -> None:
         self.samples, self.collate, self.single = samples, collate, single
-        self.indices = np.empty(0, np.int64)  # of all batches
-        self.ends = np.empty(0, np.int64)
-        self.size = 0
+        self.size, self.length = 0, _STREAMS_EPOCH
+        self._fed: Dict[int, Fed] = {}  # in a producer: that of the last key
+        self._seeds: Optional[Seeds] = None
 
     def __len__(self) -> int:
-        return len(self.ends)
+        return self.length
 
-    def __getitem__(self, number: int) -> np.ndarray[Any, Any]:
-        return seal(self.batch(number), self.size)
+    def __getitem__(self, index: int) -> np.ndarray[Any, Any]:
+        """Sealed; nothing behind the end, up to which the daemon does not know how far it is."""
+        now = sample()
+        number = now.epoch * self.length + index
+        if now.seed not in self._fed:
+            self._fed = {now.seed: Fed(now.seed)}
+        fed = self._fed[now.seed]
+        indices = fed.batch(number)
+        if indices is None:
+            return seal(None, self.size)
+        return seal(self.batch(indices, fed.seed, fed.epoch, number), self.size)
 
-    def batch(self, number: int) -> Any:
+    def batch(self, indices: List[Any], seed: int, epoch: int, number: int) -> Any:
         """As torch's workers make it."""
-        begin = int(self.ends[number - 1]) if number else 0
-        indices = self.indices[begin:self.ends[number]].tolist()
+        if self._seeds is None:
+            self._seeds = Seeds(self.samples)
+        self._seeds.set(seed, epoch, number)
         if self.single:
             return self.collate(self.samples[indices[0]])
         several = getattr(self.samples.dataset, "__getitems__", None)
@@ -64,27 +81,26 @@ class Batches:
         self._said = False
         self._count = 0
 
-    def begin(self, path: str, count: int, batches: List[List[int]]) -> KeptSource:
-        """Before the loader of an epoch of these batches: producers have them, and the dataset as
-        it is now. Raises what the code raises."""
+    def begin(self, path: str, count: int, indices: List[Any]) -> KeptSource:
+        """Before the loader of an epoch: producers have the dataset as it is now. ``indices``: of a
+        batch, to see how large one is, of which nothing is known yet. Raises what the code
+        raises."""
         code = self.code
-        code.indices = np.concatenate([np.asarray(batch, np.int64) for batch in batches])
-        code.ends = np.cumsum([len(batch) for batch in batches])
         if code.size == 0:
-            self._grow(size_of(_first(code, count)))
+            self._grow(size_of(_first(code, count, indices)))
         if self._source is None:
             self._source = KeptSource(code, np.empty(code.size, np.uint8), self.name)
-        self._source.samples = len(batches)
         self._source.tree = Tree(np.empty(code.size, np.uint8))
         self._source.begin(path, count)
         self._count = count
         return self._source
 
-    def here(self, error: SampleError) -> Any:
+    def here(self, error: SampleError, run: Run) -> Any:
         """A batch that a producer could not give, made in this process: so an exception of the code
         is raised as it is."""
-        with as_a_worker(self.code.samples.dataset, self._count):
-            batch = self.code.batch(error.sample)
+        copy = shipping.copied(self.code)
+        with as_a_worker(copy.samples.dataset, self._count):
+            batch = copy.batch(run.given[run.came], run.seed, run.epoch, run.came)
         needed = size_of(batch)
         if needed > self.code.size:
             self._grow(needed)
@@ -103,13 +119,96 @@ class Batches:
         self.code.size = -(-int(needed * _SPARE) // _PAGE) * _PAGE
 
 
-def _first(code: BatchCode, count: int) -> Any:
-    """Batch 0, to see how large batches are, of a copy: what the dataset opens at its first call is
+class Run:
+    """The batches of one ``for``, as they are drawn and given to producers. ``given``: the indices
+    of those that have not come. ``came``: how many have. ``ahead``: how many more are drawn.
+
+    What was drawn at once has a key that equal batches have in other programs, too, which so share
+    them; what is drawn as it goes is this program's alone.
+    """
+
+    def __init__(self, drawn: Draw, epoch: int, done: int, ahead: int) -> None:
+        self.seed, self.epoch, self.came = drawn.seed, epoch, done
+        self.at_once = isinstance(drawn.batches, list)
+        self.count: Optional[int] = None  # None: it is not known yet
+        self.key = seed_of(int.from_bytes(os.urandom(8), "little"), epoch, drawn.seed)
+        self.given: Any = {}
+        self._next, self._ahead = 0, ahead
+        if isinstance(drawn.batches, list):
+            self.given, self.count = drawn.batches, len(drawn.batches)
+            self._put_all(drawn.batches)
+            return
+        self._batches = iter(drawn.batches)
+        self._feed = Feed(self.key, self.seed, epoch)
+        for _ in range(done + ahead):
+            self._draw()
+
+    def at_end(self) -> bool:
+        return self.came == self.count
+
+    def take(self) -> None:
+        """A batch came: another one is drawn."""
+        if not self.at_once:
+            del self.given[self.came]
+            self._feed.forget(self.came)
+            self._draw()
+        self.came += 1
+
+    def options(self, length: int, workers: int) -> Dict[str, Any]:
+        """Of a stream with epochs of this length: how far the daemon goes. A batch that is not
+        drawn yet is not to be asked for; one is with the program."""
+        if self.count is None or not self.at_once:
+            return {"prefetch": min(self._ahead, workers + 2) + 1, "inflight": 2, "epochs": None}
+        if self.count <= length:
+            return {"subset": (0, self.count), "epochs": 1}
+        return {"epochs": -(-self.count // length)}
+
+    def close(self) -> None:
+        self._feed.close()
+
+    def _draw(self) -> None:
+        if self.count is not None:
+            return
+        try:
+            indices = next(self._batches)
+        except StopIteration:
+            self.count = self._next
+            self._feed.put_end(self.count)
+            return
+        if self._next >= self.came:
+            self.given[self._next] = list(indices)
+            self._feed.put(self._next, self.given[self._next])
+        self._next += 1
+
+    def _put_all(self, batches: List[List[int]]) -> None:
+        ends = np.cumsum([len(batch) for batch in batches], dtype=np.int64)
+        indices = np.concatenate([np.asarray(batch, np.int64) for batch in batches]) \
+            if batches else np.empty(0, np.int64)
+        found = hashlib.blake2b(f"{self.seed} {self.epoch}".encode(), digest_size=8)
+        found.update(ends.tobytes())
+        found.update(indices.tobytes())
+        self.key = int.from_bytes(found.digest(), "little")
+        self._feed = Feed(self.key, self.seed, self.epoch)
+        self._feed.put_all(indices, ends)
+
+
+def _first(code: BatchCode, count: int, indices: List[Any]) -> Any:
+    """A batch, to see how large batches are, of a copy: what the dataset opens at its first call is
     not to be held by the object that goes to other processes."""
     copy = shipping.copied(code)
     with as_a_worker(copy.samples.dataset, count):
-        Seeds(copy).set(0, 0, 0)
-        return copy.batch(0)
+        return copy.batch(indices, 0, 0, 0)
+
+
+def opener(stream: Loader) -> Callable[[Any], Any]:
+    """What opens a batch of a stream of them. It does not hold the epoch, so there is no circle."""
+    """A batch as its producer had it."""
+    name = next(name for name in stream.fields if name != "index")
+
+    def opened(message: Any) -> Any:
+        arrays, _ = stream._take(message, [name])
+        return unseal(arrays[name][0])
+    return opened
 
 
 def batches_of(dataset: Any, collate: Callable[[Any], Any], single: bool,

@@ -22,26 +22,27 @@ from .._device import Copier, DeviceIteration
 from ..errors import Error, SampleError
 from ..node import Node, connect
 from ..produce.kept import KeptSource
-from ..produce.sealed import unseal
 from ..state import Place
 from . import draw as drawing
-from .batches import Batches, batches_of
+from .batches import Batches, Run, batches_of, opener
+from .iterable import Streams, Turns, streams_of
 from .lowering import Lowered, lowered
 from .own_code import collated, source_of
 from .subsets import indices_within, within
-from .tensors import Cuda, tensor_of
+from .tensors import Cuda, hander, tensor_of
 
 __all__ = ["DataLoader"]
 
 _log = logging.getLogger("stoker")
 
 
-_By = Union[Lowered, KeptSource, Batches]
+_By = Union[Lowered, KeptSource, Batches, Streams]
 
 
 class _Way(NamedTuple):
     """How samples are made: by the daemon (a Lowered), by producers (a KeptSource; whole batches:
-    Batches), or by torch's own DataLoader (None). ``words``: for plan()."""
+    Batches; an IterableDataset's: Streams), or by torch's own DataLoader (None). ``words``: for
+    plan()."""
 
     by: Optional[_By]
     words: str
@@ -55,12 +56,15 @@ class DataLoader(torch.utils.data.DataLoader):
       random_split) is read and decoded by the daemon, which also runs its transforms up to the
       first that it does not have; those behind it run in producers (see stoker.Map).
     - Any other dataset runs in ``num_workers`` producers: processes that make samples straight into
-      the daemon's memory, and that are kept over epochs. With a ``collate_fn`` of your own, and
-      where samples have texts or shapes of their own, they make whole batches, of any tree. Before
+      the daemon's memory, and that are kept over epochs. With a ``collate_fn``, ``sampler`` or
+      ``batch_sampler`` of your own, and where samples have texts or shapes of their own, they make
+      whole batches, of any tree; such a sampler draws no further ahead than with torch's. Before
       each sample (or batch) ``random``, NumPy's and torch's generators are seeded from the epoch's
       seed and its place, so what is drawn does not depend on ``num_workers``.
-    - What neither can do yet, torch's own DataLoader does: IterableDatasets, own samplers,
-      datasets that cannot be pickled, and ``num_workers=0``, which runs your code here.
+    - An IterableDataset has an iterator in each producer, as in torch's workers, with the same
+      random numbers; a producer that died is made anew, and skips what it had given.
+    - What neither can do yet, torch's own DataLoader does: datasets that cannot be pickled,
+      IterDataPipes, and ``num_workers=0``, which runs your code here.
 
     plan() says which of these it is, and why; the logger "stoker" says it once at INFO.
 
@@ -82,7 +86,7 @@ class DataLoader(torch.utils.data.DataLoader):
         self._seed: Optional[int] = None  # that persistent workers keep
         self._passes = 0  # with this seed
         self._resume: Optional[Mapping[str, Any]] = None
-        self._now: Optional[_Epoch] = None
+        self._now: Union[None, _Epoch, _Run, Turns] = None
         self._stream: Optional[_loader.Loader] = None  # the last one: its dataset stays open
         self._warned = False
 
@@ -90,18 +94,26 @@ class DataLoader(torch.utils.data.DataLoader):
         way = self._decided()
         if way.by is None:
             return self._torch_iter()
-        self._warn_of_ranks()
+        if not isinstance(way.by, Streams):
+            self._warn_of_ranks()
         drawn = self._draw()
         epoch = self._passes - 1 if self.persistent_workers else 0
-        done = 0 if self._resume is None else int(self._resume["batches"])
-        self._resume = None
-        stream = None
-        if done < len(drawn.batches):
-            stream = self._attach(way.by, drawn, epoch)
-            each = 1 if isinstance(way.by, Batches) else len(drawn.batches[0])
-            stream._say(Place(epoch, done * each))
+        begun: Mapping[str, Any] = self._resume or {}
+        done = int(begun.get("batches", 0))
+        self._resume = stream = None
+        if isinstance(way.by, Streams):
+            self._now = Turns(way.by, self._connected(), drawn, epoch, drawing.ahead(self),
+                              self.num_workers, begun, hander(self))
+        elif isinstance(way.by, Batches):
+            run = Run(drawn, epoch, done, drawing.ahead(self))
+            stream = None if run.at_end() else self._attach_batches(way.by, run)
+            self._now = _Run(self, stream, way.by, drawn, run)
+        else:
+            batches = drawn.listed()
+            stream = None if done >= len(batches) else \
+                self._attach(way.by, batches, drawn.seed, Place(epoch, done * len(batches[0])))
+            self._now = _Epoch(self, stream, way.by, drawn, done)
         self._stream = stream
-        self._now = _Epoch(self, stream, way.by, drawn, done)
         return self._now
 
     def plan(self) -> str:
@@ -120,10 +132,10 @@ class DataLoader(torch.utils.data.DataLoader):
             raise Error("torch's own DataLoader makes these batches, and cannot say where it is: "
                         f"{self.plan()}")
         now = self._now
-        if now is None or now.batches_done == now.batches:  # the next epoch is not drawn yet
+        if now is None or now.at_end():  # the next epoch is not drawn yet
             return {"stoker": 1}
         return {"stoker": 1, "batches": now.batches_done, "seed": now.drawn.seed,
-                "passes": self._passes, "generators": now.drawn.generators,
+                "passes": self._passes, "generators": now.drawn.generators, **now.state(),
                 **drawing.of_sampler(self)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -156,10 +168,10 @@ class DataLoader(torch.utils.data.DataLoader):
 
     def _decide(self) -> _Way:
         if isinstance(self.dataset, IterableDataset):
-            return _left("an IterableDataset says itself what comes next")
-        why = drawing.refusal(self)
+            return self._decide_streams()
+        why = drawing.as_it_goes(self)
         if why is not None:
-            return _left(why)
+            return self._decide_batches(why)
         if self.batch_sampler is None:
             return self._decide_batches("batch_size=None")
         if self.collate_fn is not default_collate:
@@ -194,6 +206,17 @@ class DataLoader(torch.utils.data.DataLoader):
             return _left(found)
         return _Way(found, f"{self.num_workers} producers make the batches of {found.name}: {why}")
 
+    def _decide_streams(self) -> _Way:
+        if self.num_workers == 0:
+            return _left("num_workers=0 runs your code here: an IterableDataset")
+        before = None if self._way is None else self._way.by
+        found = before if isinstance(before, Streams) else streams_of(
+            self.dataset, self.collate_fn, self.batch_size, self.drop_last, self.worker_init_fn)
+        if isinstance(found, str):
+            return _left(found)
+        return _Way(found, f"{self.num_workers} producers run {found.name}, an IterableDataset, "
+                           "each with an iterator of its own; no other program shares its batches")
+
     def _words(self, found: Lowered, dataset: Any) -> str:
         what = f"the {len(dataset.samples)} pictures of {type(dataset).__name__}"
         if not found.own:
@@ -207,7 +230,7 @@ class DataLoader(torch.utils.data.DataLoader):
         batches: Iterator[Any] = super().__iter__()
         if self.device is None:
             return batches
-        return (_moved(batch, self.device) for batch in batches)
+        return map(hander(self), batches)
 
     def _warn_of_ranks(self) -> None:
         up = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
@@ -232,42 +255,50 @@ class DataLoader(torch.utils.data.DataLoader):
         self._seed = drawn.seed if self.persistent_workers else None
         return drawn
 
-    def _attach(self, by: _By, drawn: drawing.Draw, epoch: int
-                ) -> _loader.Loader:
+    def _attach(self, by: Union[Lowered, KeptSource], batches: List[List[int]], seed: int,
+                place: Place) -> _loader.Loader:
+        indices = np.concatenate([np.asarray(batch, np.int64) for batch in batches])
+        options: Dict[str, Any] = dict(
+            self._options(seed), epochs=place.epoch + 1, batch_size=len(batches[0]),
+            sampler=samplers.Subset(indices_within(self._lists, indices)))
+        node = self._connected()
+        if isinstance(by, KeptSource):
+            by.begin(node.socket, self.num_workers)
+            return _begun(node.loader(by, **options), place)
+        if by.kept is not None:
+            by.kept.begin(node.socket, self.num_workers)
+            options["num_workers"] = self.num_workers
+        return _begun(node.loader(by.dataset, transforms=by.transforms, dtype=by.dtype,
+                                  resize=by.resize, **options), place)
+
+    def _attach_batches(self, by: Batches, run: Run) -> _loader.Loader:
+        node = self._connected()
+        source = by.begin(node.socket, self.num_workers, run.given[run.came])
+        length = source.samples
+        return _begun(node.loader(source, batch_size=1, **self._options(run.key),
+                                  **run.options(length, self.num_workers)),
+                      Place(*divmod(run.came, length)))
+
+    def _connected(self) -> Node:
         if self.node is None:
             self.node = connect()
-        options: Dict[str, Any] = dict(
-            shuffle=False, augment_seed=drawn.seed, rank=0, world_size=1, epochs=epoch + 1,
-            timeout=self.timeout or None)
-        if isinstance(by, Batches):
-            return self.node.loader(by.begin(self.node.socket, self.num_workers, drawn.batches),
-                                    batch_size=1, **options)
-        indices = np.concatenate([np.asarray(batch, np.int64) for batch in drawn.batches])
-        indices = indices_within(self._lists, indices)
-        options.update(batch_size=len(drawn.batches[0]), sampler=samplers.Subset(indices))
-        if isinstance(by, Lowered):
-            if by.kept is not None:
-                by.kept.begin(self.node.socket, self.num_workers)
-                options["num_workers"] = self.num_workers
-            return self.node.loader(by.dataset, transforms=by.transforms, dtype=by.dtype,
-                                    resize=by.resize, **options)
-        by.begin(self.node.socket, self.num_workers)
-        return self.node.loader(by, **options)
+        return self.node
+
+    def _options(self, seed: int) -> Dict[str, Any]:
+        return {"shuffle": False, "augment_seed": seed, "rank": 0, "world_size": 1,
+                "timeout": self.timeout or None}
 
 
 class _Epoch:
     """The batches of one ``for``. Holds its stream."""
 
     def __init__(self, owner: DataLoader, stream: Optional[_loader.Loader],
-                 by: _By, drawn: drawing.Draw, done: int) -> None:
+                 by: Union[Lowered, KeptSource], drawn: drawing.Draw, done: int) -> None:
         self.drawn = drawn
-        self.batches, self.batches_done = len(drawn.batches), done
+        self.batches, self.batches_done = len(drawn.listed()), done
         self._pin = owner.pin_memory and torch.cuda.is_available()
-        self._device = owner.device
-        self._by = by
-        self._stream = stream
         self._iteration: Iterator[Any] = iter(()) if stream is None else \
-            self._begin(stream, owner.device)
+            _tensors(stream, by, owner.device)
 
     def __iter__(self) -> _Epoch:
         return self
@@ -275,33 +306,96 @@ class _Epoch:
     def __len__(self) -> int:
         return self.batches
 
+    def at_end(self) -> bool:
+        return self.batches_done == self.batches
+
+    def state(self) -> Dict[str, Any]:
+        return {}
+
     def __next__(self) -> Any:
         try:
             batch = next(self._iteration)
-        except SampleError as error:
+        except SampleError:
             self.batches_done += 1
-            if not isinstance(self._by, Batches):
-                raise
-            batch = self._by.here(error)
-        else:
-            self.batches_done += 1
-        if isinstance(self._by, Batches) and self._device is not None:
-            return _moved(batch, self._device)
+            raise
+        self.batches_done += 1
         return pin_memory(batch) if self._pin else batch
 
-    def _begin(self, stream: _loader.Loader, device: Any) -> Iterator[Any]:
-        if isinstance(self._by, Batches):
-            return _loader.Iteration(stream, _opener(stream))
-        tree = self._by.tree
-        names = ["image", "label"] if tree is None else [
-            name for name in stream.fields if name != "index"]
-        if tree is not None and isinstance(self._by, Lowered):
-            names.remove("label")
-            names = [*names[:len(tree.leaves)], "label"]
-        if device is not None and torch.device(device).type != "cpu":
-            stream._reader.copier = Copier(Cuda(device))
-            return DeviceIteration(stream, stream._reader.copier, names, _joiner(self._by))
-        return _loader.Iteration(stream, _maker(stream, names, _joiner(self._by)))
+
+class _Run:
+    """The whole batches of one ``for``. Holds its stream."""
+
+    def __init__(self, owner: DataLoader, stream: Optional[_loader.Loader], by: Batches,
+                 drawn: drawing.Draw, run: Run) -> None:
+        self.drawn = drawn
+        self._hand, self._by, self._stream, self._run = hander(owner), by, stream, run
+        self._iteration: Iterator[Any] = iter(())
+        self._length = run.count if run.at_once else _length(owner)
+
+    def __iter__(self) -> _Run:
+        return self
+
+    def __len__(self) -> int:
+        if self._length is None:
+            raise TypeError("the sampler has no len()")
+        return self._length
+
+    @property
+    def batches_done(self) -> int:
+        return self._run.came
+
+    def at_end(self) -> bool:
+        return self._run.at_end()
+
+    def state(self) -> Dict[str, Any]:
+        return {}
+
+    def __next__(self) -> Any:
+        if self.at_end():
+            self._run.close()
+            raise StopIteration
+        try:
+            batch = self._opened()
+        except SampleError as error:
+            try:
+                batch = self._by.here(error, self._run)
+            finally:
+                self._run.take()
+        else:
+            self._run.take()
+        return self._hand(batch)
+
+    def _opened(self) -> Any:
+        assert self._stream is not None
+        for batch in self._iteration:
+            return batch
+        self._iteration = _loader.Iteration(self._stream, opener(self._stream))
+        return next(self._iteration)
+
+
+def _begun(stream: _loader.Loader, place: Place) -> _loader.Loader:
+    stream._say(place)
+    return stream
+
+
+def _length(owner: DataLoader) -> Optional[int]:
+    try:
+        return len(owner)
+    except TypeError:
+        return None
+
+
+def _tensors(stream: _loader.Loader, by: Union[Lowered, KeptSource], device: Any) -> Iterator[Any]:
+    tree = by.tree
+    names = ["image", "label"] if tree is None else [
+        name for name in stream.fields if name != "index"]
+    if tree is not None and isinstance(by, Lowered):
+        names.remove("label")
+        names = [*names[:len(tree.leaves)], "label"]
+    if device is not None and torch.device(device).type != "cpu":
+        stream._reader.copier = Copier(Cuda(device))
+        return DeviceIteration(stream, stream._reader.copier, names, _joiner(by))
+    return _loader.Iteration(stream, _maker(stream, names, _joiner(by)))
 
 
 # Functions that do not hold the epoch: in a circle with it, tensors of a device would be freed
@@ -317,17 +411,7 @@ def _maker(stream: _loader.Loader, names: List[str], join: Callable[[Any], Any]
     return made
 
 
-def _opener(stream: _loader.Loader) -> Callable[[Any], Any]:
-    """A batch as its producer had it."""
-    name = next(name for name in stream.fields if name != "index")
-
-    def opened(message: Any) -> Any:
-        arrays, _ = stream._take(message, [name])
-        return unseal(arrays[name][0])
-    return opened
-
-
-def _joiner(by: _By) -> Callable[[Mapping[str, Any]], Any]:
+def _joiner(by: Union[Lowered, KeptSource]) -> Callable[[Mapping[str, Any]], Any]:
     """A batch, as torch collates it, of the tensors of its fields."""
     tree = by.tree
 
@@ -342,17 +426,6 @@ def _joiner(by: _By) -> Callable[[Mapping[str, Any]], Any]:
 
 def _left(why: str) -> _Way:
     return _Way(None, f"torch's own DataLoader makes the batches: {why}")
-
-
-def _moved(batch: Any, device: Any) -> Any:
-    if isinstance(batch, torch.Tensor):
-        return batch.to(device, non_blocking=True)
-    if isinstance(batch, Mapping):
-        return {key: _moved(value, device) for key, value in batch.items()}
-    if isinstance(batch, (list, tuple)):
-        items = [_moved(item, device) for item in batch]
-        return type(batch)(*items) if hasattr(batch, "_fields") else items
-    return batch
 
 
 def _signature() -> inspect.Signature:

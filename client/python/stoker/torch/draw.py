@@ -5,7 +5,7 @@ sequence as in torch's DataLoader with workers, so it is the same order. One thr
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Union
 
 import torch
 from torch.utils.data import (BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler,
@@ -21,15 +21,20 @@ _KNOWN = (RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomS
 
 
 class Draw(NamedTuple):
-    """``batches``: indices of the dataset. ``seed``: of what the samples draw. ``generators``:
-    their states before, as texts."""
+    """``batches``: indices of the dataset; an iterator, if they are to be drawn as they are needed.
+    ``seed``: of what the samples draw. ``generators``: their states before, as texts."""
 
-    batches: List[List[int]]
+    batches: Union[List[List[int]], Iterator[Any]]
     seed: int
     generators: List[str]
 
+    def listed(self) -> List[List[int]]:
+        """Of what was drawn at once."""
+        assert isinstance(self.batches, list)
+        return self.batches
 
-def refusal(loader: DataLoader[Any]) -> Optional[str]:
+
+def as_it_goes(loader: DataLoader[Any]) -> Optional[str]:
     """Why an epoch of this loader cannot be drawn at once; None: it can be."""
     sampler = loader.sampler
     if loader.batch_sampler is not None:
@@ -49,6 +54,8 @@ def draw(loader: DataLoader[Any], seed: Optional[int] = None) -> Draw:
     batches: Iterator[Any] = iter(loader.sampler if single else loader.batch_sampler)
     if seed is None:
         seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
+    if as_it_goes(loader) is not None:
+        return Draw(([index] for index in batches) if single else batches, seed, before)
     return Draw([[int(batch)] if single else [int(index) for index in batch] for batch in batches],
                 seed, before)
 
@@ -99,6 +106,11 @@ def of_sampler(loader: DataLoader[Any]) -> Dict[str, int]:
     """What a DistributedSampler draws by, beside its seed."""
     sampler = _sampler(loader)
     return {"epoch": sampler.epoch} if isinstance(sampler, DistributedSampler) else {}
+
+
+def ahead(loader: DataLoader[Any]) -> int:
+    """How many batches torch draws before the first of them is asked for."""
+    return int((loader.prefetch_factor or 2) * loader.num_workers)
 
 
 def is_distributed(loader: DataLoader[Any]) -> bool:

@@ -41,14 +41,15 @@ class InWorker:
         place = place_of_producer()
         if place is None or _worker._worker_info is not None:
             return
-        _worker._worker_info = _info(*place, self.dataset)
+        say_worker(*place, torch.initial_seed(), self.dataset)
         if self.init is not None:
             self.init(place[0])
 
 
-def _info(number: int, count: int, dataset: Any) -> Any:
-    return _worker.WorkerInfo(id=number, num_workers=count, seed=torch.initial_seed(),
-                              dataset=dataset)
+def say_worker(number: int, count: int, seed: int, dataset: Any) -> None:
+    """What get_worker_info() gives from now on."""
+    _worker._worker_info = _worker.WorkerInfo(id=number, num_workers=count, seed=seed,
+                                              dataset=dataset)
 
 
 @contextlib.contextmanager
@@ -57,7 +58,7 @@ def as_a_worker(dataset: Any, count: int) -> Iterator[None]:
     from its own generators."""
     before = _worker._worker_info
     with as_they_were():
-        _worker._worker_info = _info(0, count, dataset)
+        say_worker(0, count, torch.initial_seed(), dataset)
         try:
             yield
         finally:

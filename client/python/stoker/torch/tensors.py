@@ -3,9 +3,10 @@
 the thread of its loader."""
 from __future__ import annotations
 
-from typing import Any, ContextManager, Tuple
+from typing import Any, Callable, ContextManager, Mapping, Tuple
 
 import torch
+from torch.utils.data._utils.pin_memory import pin_memory
 
 from .._ring import Field
 from ..errors import DeviceError
@@ -49,3 +50,27 @@ class Cuda:
 
     def hand(self, array: Any) -> None:
         array.record_stream(torch.cuda.current_stream(self._device))
+
+
+def moved(batch: Any, device: Any) -> Any:
+    """A batch with its tensors on the device."""
+    if isinstance(batch, torch.Tensor):
+        return batch.to(device, non_blocking=True)
+    if isinstance(batch, Mapping):
+        return {key: moved(value, device) for key, value in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        items = [moved(item, device) for item in batch]
+        return type(batch)(*items) if hasattr(batch, "_fields") else items
+    return batch
+
+
+def hander(loader: Any) -> Callable[[Any], Any]:
+    """What does with a batch what torch's DataLoader does with it at last. It does not hold the
+    loader."""
+    device, pin = loader.device, loader.pin_memory and torch.cuda.is_available()
+
+    def hand(batch: Any) -> Any:
+        if device is not None:
+            return moved(batch, device)
+        return pin_memory(batch) if pin else batch
+    return hand
