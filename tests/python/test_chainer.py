@@ -433,6 +433,8 @@ def test_what_is_no_dataset(chainer, run):
         run(None)
     with pytest.raises(ValueError, match="list of paths is empty"):
         run(chainer.datasets.LabeledImageDataset([], "/"))
+    with pytest.raises(TypeError, match="'n_process': did you mean 'n_processes'"):
+        stoker.chainer.Iterator([1], 8, n_process=2)
 
 
 def lists_held():

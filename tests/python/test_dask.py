@@ -11,6 +11,7 @@ import pytest
 import stoker
 
 dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
 import stoker.dask  # noqa: E402 (it needs dask)
 from real_daemon import RealDaemon, binary  # noqa: E402
 
@@ -217,3 +218,61 @@ def test_credentials_are_no_part_of_the_graph():
     with pytest.raises(ValueError, match="as a function"):
         stoker.dask.epoch("s3://b/train", 8, socket="/nowhere", credentials={
             "AccessKeyId": "A", "SecretAccessKey": "B"})
+
+
+def parts(number):
+    """A chunk of five rows, and a label of each."""
+    rows = np.arange(5) + 5 * number
+    return np.repeat(rows[:, None], 3, 1).astype(np.float32), rows
+
+
+def fails(number):
+    if number == 2:
+        raise KeyError("part two")
+    return np.zeros(3)
+
+
+@pytest.fixture(name="secret")
+def fixture_secret(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+
+
+def test_calls_of_an_own_function(own, secret):
+    """As da.from_delayed() of them, computed in any order."""
+    options = {"socket": own.path, "num_workers": 2}
+    x, y = stoker.dask.from_function(parts, range(6), **options)
+    wanted = da.concatenate([da.from_delayed(dask.delayed(parts)(number)[0], (5, 3), np.float32)
+                             for number in range(6)])
+    assert x.chunks == wanted.chunks and x.dtype == wanted.dtype and y.dtype == np.int64
+    assert np.array_equal(x.compute(), wanted.compute())
+    assert y[::-1].compute().tolist() == list(range(29, -1, -1))
+    assert y[12:14].compute().tolist() == [12, 13]
+    broken = stoker.dask.from_function(fails, range(4), **options)
+    assert not broken[:3].compute().any()
+    with pytest.raises(stoker.SampleError, match="KeyError: 'part two'"):
+        broken.compute()
+
+
+@pytest.mark.parametrize("kind", ("array", "delayed", "source"))
+def test_an_epoch_of_own_rows(own, secret, kind):
+    rows = da.concatenate([da.from_delayed(dask.delayed(parts)(number)[0], (5, 3), np.float32)
+                           for number in range(6)])
+    wanted = rows.compute()
+    given = {"array": rows, "delayed": dask.delayed(np.asarray)(wanted),
+             "source": stoker.Source([(row, int(row[0])) for row in wanted], gives="arrays")}[kind]
+    images, labels = stoker.dask.epoch(given, 4, socket=own.path, num_workers=2)
+    assert images.chunks == ((4,) * 7 + (2,), (3,)) and labels.dtype == np.int64
+    made = images.compute()
+    assert sorted(made[:, 0]) == list(range(30)) and not np.array_equal(made, wanted)
+    assert np.array_equal(labels.compute(), made[:, 0] * (kind == "source"))
+    in_order, _ = stoker.dask.epoch(given, 4, socket=own.path, num_workers=2, shuffle=False)
+    assert np.array_equal(in_order.compute(), wanted)
+
+
+def test_a_delayed_is_named(own):
+    with stoker.connect(own.path) as node:
+        with pytest.raises(TypeError, match="a Delayed of dask.*stoker.dask.epoch"):
+            node.loader(dask.delayed(parts)(1), batch_size=3)
+    with pytest.raises(TypeError, match="single value.*from_function"):
+        stoker.dask.epoch(dask.delayed(len)("abc"), 3, socket=own.path)

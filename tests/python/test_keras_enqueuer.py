@@ -197,3 +197,13 @@ def test_a_generator_runs_in_a_thread():
         assert list(enqueuer.get()) == [3]
     with pytest.raises(TypeError, match="OrderedEnqueuer"):
         stoker.keras.GeneratorEnqueuer(code.Squares())
+
+
+def test_misspelt_keywords_are_named():
+    for call, words in (
+            (lambda: stoker.keras.Dataset([1], worker=2), "'worker': did you mean 'workers'"),
+            (lambda: stoker.keras.Dataset([1], start=True), "STOKER_START"),
+            (lambda: stoker.keras.OrderedEnqueuer([1], shufle=True), "did you mean 'shuffle'"),
+            (lambda: stoker.keras.ImageDataGenerator(zoom=1), "did you mean 'zoom_range'")):
+        with pytest.raises(TypeError, match=words):
+            call()

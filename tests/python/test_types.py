@@ -69,6 +69,7 @@ def test_the_keywords_are_those_of_the_loader():
     ("num_workers", "the daemon has the workers: `stokerctl set workers 8`"),
     ("pin_memory", "DataLoader\\(loader, batch_size=None"),
     ("transfroms", "there is no option 'transfroms': did you mean 'transforms'\\?"),
+    ("batch_sise", "there is no option 'batch_sise': did you mean 'batch_size'\\?"),
     ("zzz", "there is no option 'zzz', but augment_seed, "),
 ])
 def test_a_keyword_of_another_loader(daemon, node, name, words):
@@ -100,3 +101,12 @@ def test_mypy(tmp_path):
     found = {number for number in range(len(WRONG))
              if any(f"wrong{number}.py" in line and "error" in line for line in lines)}
     assert found == set(range(len(WRONG))), done.stdout
+
+
+def test_a_misspelt_keyword_of_others():
+    for call, words in (
+            (lambda: stoker.connect(strat=True), "'strat': did you mean 'start'"),
+            (lambda: stoker.Source([1], give="bytes"), "'give': did you mean 'gives'"),
+            (lambda: stoker.Source([1], start=True), r"stoker.connect\(start=True\) starts")):
+        with pytest.raises(TypeError, match=words):
+            call()

@@ -21,7 +21,8 @@ def is_list(dataset: Any) -> bool:
     """Is it a list of paths, of pairs (path, label), or a column of texts (numpy, pandas)?"""
     if isinstance(dataset, (list, tuple, zip)):
         return True
-    return getattr(dataset, "ndim", None) == 1 and hasattr(dataset, "tolist")
+    ndim = getattr(dataset, "ndim", None)  # a Delayed of dask has any attribute
+    return type(ndim) is int and ndim == 1 and hasattr(dataset, "tolist")
 
 
 def is_url(path: str) -> bool:

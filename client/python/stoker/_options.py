@@ -4,7 +4,10 @@ editors, and what to write instead of those that only other loaders have. Knows 
 from __future__ import annotations
 
 import difflib
-from typing import Any, Iterable, Optional, Sequence, Tuple, TypedDict, Union, get_type_hints
+import functools
+import inspect
+from typing import (Any, Callable, Iterable, Optional, Sequence, Tuple, TypedDict, TypeVar, Union,
+                    get_type_hints)
 
 
 class Unshuffled(TypedDict, total=False):
@@ -55,6 +58,9 @@ class Options(Unshuffled, total=False):
     shuffle: bool
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+START = "stoker.connect(start=True) starts a daemon, and so does $STOKER_START=1 where nobody " \
+        "calls connect()"
 _WORKERS = "the daemon has the workers: `stokerctl set workers 8`"
 _OTHERS = {
     "num_workers": _WORKERS, "persistent_workers": _WORKERS, "multiprocessing_context": _WORKERS,
@@ -68,12 +74,27 @@ _OTHERS = {
 }
 
 
-def refuse(unknown: Iterable[str]) -> None:
-    """Raise TypeError if there is such a keyword, and say what to write instead."""
+def refuse(unknown: Iterable[str], known: Sequence[str] = ()) -> None:
+    """Raise TypeError if there is such a keyword, and say what to write instead. ``known``: those
+    of who asks; else those of Node.loader()."""
+    names = [*known] or ["batch_size", *get_type_hints(Options)]
     for name in unknown:
-        if name in _OTHERS:
+        if name in _OTHERS and name not in known:
             raise TypeError(f"{name} is not supported: {_OTHERS[name]}")
-        known = sorted(get_type_hints(Options))
-        close = difflib.get_close_matches(name, known, 1)
+        if name == "start":
+            raise TypeError(f"there is no option 'start' here: {START}")
+        close = difflib.get_close_matches(name, names, 1, 0.4)
         raise TypeError(f"there is no option {name!r}" + (
-            f": did you mean {close[0]!r}?" if close else f", but {', '.join(known)}"))
+            f": did you mean {close[0]!r}?" if close else f", but {', '.join(sorted(names))}"))
+
+
+def named(function: _Function) -> _Function:
+    """A function whose keywords are all known by their names: a wrong one is refused with the
+    nearest."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+
+    @functools.wraps(function)
+    def call(*given: Any, **options: Any) -> Any:
+        refuse((name for name in options if name not in known), known)
+        return function(*given, **options)
+    return call  # type: ignore[return-value]

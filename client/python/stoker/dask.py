@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""An epoch as lazy dask arrays. Needs dask.
+"""An epoch as lazy dask arrays, and what a function of your own makes. Needs dask.
 
     images, labels = stoker.dask.epoch("/data/train", batch_size=64, transforms=[...])
     images.mean(axis=(0, 2, 3)).compute()
+    data = stoker.dask.from_function(load_part, ["part1", "part2", ...])
 """
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import pickle
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple,
+                    Optional, Sequence, Tuple, Type)
 
 import numpy as np
 
@@ -25,15 +28,17 @@ from ._by_number import another
 from ._wire import Received
 from .errors import SampleError
 from .loader import Iteration, Loader
-from .node import Dataset, connect
+from .node import connect
+from .produce.source import Source
 from .state import Place
+from ._dask_code import Calls, source_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import Options
 
-__all__ = ["epoch"]
+__all__ = ["epoch", "from_function"]
 
 IDLE_S = 30.0  # a process keeps its reader so long after its last chunk
 AHEAD = 16  # chunks that are read on the way to one that was asked for, and kept,
@@ -43,10 +48,25 @@ PART_BYTES = 1 << 22
 CLOSE_S = 10.0  # for a reader that is about to be closed to get what it waits for
 
 
-def epoch(dataset: Dataset, batch_size: int, *, epoch: int = 0, socket: Optional[str] = None,
-          **options: Unpack[Options]) -> Tuple[Any, Any]:
+class _Asked(NamedTuple):
+    """What a reader is made of. ``key``: equal where that is."""
+
+    key: bytes
+    socket: Optional[str]
+    dataset: Any
+    batch_size: int
+    options: Dict[str, Any]
+
+
+def epoch(dataset: Any, batch_size: int, *, epoch: int = 0, socket: Optional[str] = None,
+          **options: Unpack[Options]) -> Any:
     """(images, labels) of one whole epoch, in its order; each chunk is a batch. bfloat16 is given
     as uint16 bits.
+
+    ``dataset``: as for Node.loader(). Of a stoker.Source that gives arrays it is the tree of its
+    samples with a lazy array in the place of each; of a single array, with labels of 0. Or a dask
+    array, or a Delayed of an array: its rows are the samples, and the chunks that hold them are
+    computed by producers. A Delayed is computed once here, to see its shape.
 
     A chunk is made when it is computed: the process that computes it asks the daemon of its own
     machine, and gets the same bytes on each machine. A process attaches once, reads on from chunk
@@ -66,29 +86,78 @@ def epoch(dataset: Dataset, batch_size: int, *, epoch: int = 0, socket: Optional
     if options.get("last_batch", "short") not in ("short", "drop", "pad"):
         raise ValueError("an epoch in dask has a chunk for each batch: last_batch must be short, "
                          f"drop or pad, not {options['last_batch']!r}")
-    # Not the rank of the process that computes a chunk.
-    options["rank"], options["world_size"] = 0, 1
-    asked = (socket, dataset, batch_size, options)
+    dataset = source_of(dataset)
+    asked = _asked(socket, dataset, batch_size, options)
     with _reader(asked) as reader:
-        samples, batches, fields = reader.samples, reader.chunks, reader.fields
-    dtypes = {name: "uint16" if fields[name].dtype == "bfloat16" else fields[name].dtype
-              for name in ("image", "label")}
-    shapes = {name: fields[name].shape for name in ("image", "label")}
-    fetch = delayed(_fetch, nout=2)
-    chunks = []
+        samples, batches = reader.samples, reader.chunks
+        fields = {name: reader.fields[name] for name in reader.names}
     padded = options.get("last_batch") in ("pad", "wrap")
-    for k in range(batches):
-        count = batch_size if padded else min(batch_size, samples - k * batch_size)
-        parts = fetch(asked, epoch, k)
-        chunks.append(tuple(da.from_delayed(part, (count, *shapes[name]), dtypes[name])
-                            for name, part in zip(("image", "label"), parts)))
-    images, labels = zip(*chunks)
-    return da.concatenate(images), da.concatenate(labels)
+    counts = [batch_size if padded else min(batch_size, samples - k * batch_size)
+              for k in range(batches)]
+    arrays = _lazy(_fetch, asked, epoch, [[(count, *field.shape) for field in fields.values()]
+                                          for count in counts],
+                   ["uint16" if field.dtype == "bfloat16" else field.dtype
+                    for field in fields.values()])
+    if getattr(dataset, "tree", None) is None:
+        return tuple(arrays)
+    if len(arrays) == 1 and not dataset.tree.nested:
+        return arrays[0], da.zeros(sum(counts), dtype=np.int64,
+                                   chunks=(tuple(counts),))
+    return dataset.tree.join(arrays)
 
 
-def _fetch(asked: Any, epoch: int, k: int) -> Tuple[Any, Any]:
+def from_function(function: Callable[[Any], Any], over: Sequence[Any], *,
+                  socket: Optional[str] = None, num_workers: Optional[int] = None) -> Any:
+    """A lazy array whose chunk i is ``function(over[i])``, which producers compute, ahead of who
+    asks for chunks in order: as ``da.concatenate([da.from_delayed(delayed(function)(x), shape,
+    dtype) for x in over])``. All have the shape and type of the first one, which is computed here
+    to see these. What gives several arrays, a dict or a tuple, makes as many lazy ones.
+
+    Random numbers are seeded for each call. Raises what Node.loader() raises; an exception of the
+    function is a SampleError where its chunk is computed.
+    """
+    over = list(over)
+    if not over:
+        raise ValueError("there is nothing that the function could be called with")
+    source = Source(Calls(function, over), gives="arrays")
+    asked = _asked(socket, source, 1, {"shuffle": False, "num_workers": num_workers})
+    assert source.tree is not None
+    leaves = source.tree.leaves
+    for leaf in leaves:
+        if not leaf.shape:
+            raise ValueError(f"{source.name} gives a number, and a chunk is an array")
+    shapes = [[leaf.shape for leaf in leaves]] * len(over)
+    return source.tree.join(_lazy(_fetch_call, asked, 0, shapes, [leaf.dtype for leaf in leaves]))
+
+
+def _asked(socket: Optional[str], dataset: Any, batch_size: int, options: Any) -> _Asked:
+    # Not the rank of the process that computes a chunk.
+    options = {**options, "rank": 0, "world_size": 1}
+    known = dataset.description() if isinstance(dataset, Source) else dataset
+    key = hashlib.blake2b(pickle.dumps((socket, known, batch_size, options)), digest_size=16)
+    return _Asked(key.digest(), socket, dataset, batch_size, options)
+
+
+def _lazy(fetch: Callable[..., Any], asked: _Asked, epoch: int,
+          shapes: Sequence[Sequence[Tuple[int, ...]]], dtypes: Sequence[str]) -> List[Any]:
+    """An array for each of ``dtypes``, whose chunk k has the shape that ``shapes[k]`` says."""
+    # Once in the graph, however many chunks there are.
+    once = delayed(asked, traverse=False, name=f"stoker-{asked.key.hex()}")
+    fetched = delayed(fetch, nout=len(dtypes))
+    chunks = [[da.from_delayed(part, shape, dtype) for part, shape, dtype in
+               zip(fetched(once, epoch, k), of_chunk, dtypes)]
+              for k, of_chunk in enumerate(shapes)]
+    return [da.concatenate(each) for each in zip(*chunks)]
+
+
+def _fetch(asked: _Asked, epoch: int, k: int) -> Tuple[Any, ...]:
     with _reader(asked) as reader:
         return reader.take(epoch, k)
+
+
+def _fetch_call(asked: _Asked, epoch: int, k: int) -> Tuple[Any, ...]:
+    """Of a batch of one."""
+    return tuple(array[0] for array in _fetch(asked, epoch, k))
 
 
 class _Pool:
@@ -129,10 +198,13 @@ class _Reader:
     backwards some chunks before it, and then those before them; and keeps what others are about to
     ask for."""
 
-    def __init__(self, asked: Any) -> None:
-        socket, dataset, batch_size, options = asked
-        loader = connect(socket).loader(dataset, batch_size=batch_size, **options)
-        self._chunk: int = batch_size
+    def __init__(self, asked: _Asked) -> None:
+        loader = connect(asked.socket).loader(asked.dataset, batch_size=asked.batch_size,
+                                              **asked.options)
+        self._chunk: int = asked.batch_size
+        tree = getattr(asked.dataset, "tree", None)
+        self.names = ["image", "label"] if tree is None else \
+            [name for name in loader.fields if name != "index"][:len(tree.leaves)]
         self.samples, self.chunks, self.fields = loader.samples, len(loader), loader.fields
         self.used = 0  # by how many threads at this moment
         self.until = 0.0  # to be closed at
@@ -147,7 +219,7 @@ class _Reader:
         self._low: Optional[Tuple[int, int]] = None  # the first chunk of a run backwards
         size = self._chunk * sum(field.stride for field in self.fields.values())
         self._ahead = max(0, min(AHEAD, AHEAD_BYTES // size - 1))
-        self._loader = _in_parts(loader, size)
+        self._loader = loader if loader._reader.producers else _in_parts(loader, size)
         self._anchor = another(self._loader, inflight=0)
         self._batches: Iterator[Received] = iter(())
         self._thread = threading.Thread(target=self._run, name="stoker-dask-read", daemon=True)
@@ -169,7 +241,7 @@ class _Reader:
         self.end()
         self._thread.join(CLOSE_S)
 
-    def take(self, epoch: int, k: int) -> Tuple[Any, Any]:
+    def take(self, epoch: int, k: int) -> Tuple[Any, ...]:
         place = epoch, k
         with self._turn:
             self._wanted.append(place)
@@ -182,8 +254,8 @@ class _Reader:
             self._turn.notify_all()
         if isinstance(found, BaseException):
             raise found
-        images, labels = found
-        return images, labels
+        arrays: Tuple[Any, ...] = found
+        return arrays
 
     def _run(self) -> None:
         try:
@@ -242,22 +314,21 @@ class _Reader:
             with self._turn:
                 self._keep((epoch, number), found)
 
-    def _chunk_of(self, epoch: int, k: int) -> Tuple[Any, Any]:
+    def _chunk_of(self, epoch: int, k: int) -> Tuple[Any, ...]:
         if self._at != (epoch, k):  # behind a SampleError
             self._move(epoch, k)
         self._at = None  # unknown until the chunk is whole
         rows = self._rows(k)
-        image, label = self.fields["image"], self.fields["label"]
-        images = self._pool.array((rows, *image.shape), image.typestr)
-        labels = np.empty((rows, *label.shape), label.typestr)
+        arrays = {name: self._pool.array((rows, *self.fields[name].shape),
+                                         self.fields[name].typestr) for name in self.names}
         done = 0
         while done < rows:
             message = next(self._batches)
             part = slice(done, done + message.fields["count"])
-            self._loader._copied(message, {"image": images[part], "label": labels[part]})
+            self._loader._copied(message, {name: array[part] for name, array in arrays.items()})
             done = part.stop
         self._at = epoch, k + 1
-        return images, labels
+        return tuple(arrays.values())
 
     def _rows(self, k: int) -> int:
         """Of a chunk; the last one may be short."""
@@ -301,13 +372,12 @@ _readers: Dict[bytes, _Reader] = {}
 _closer: Optional[threading.Thread] = None
 
 
-def _reader(asked: Any) -> _Reader:
+def _reader(asked: _Asked) -> _Reader:
     """The process's reader, for a ``with``."""
-    key = pickle.dumps(asked)
     with _used:
-        reader = _readers.get(key)
+        reader = _readers.get(asked.key)
         if reader is None:
-            reader = _readers[key] = _Reader(asked)
+            reader = _readers[asked.key] = _Reader(asked)
         reader.used += 1
         return reader
 

@@ -19,7 +19,7 @@ from ._given import given_of
 from ._in_memory import InMemory
 from ._listed import described, is_list, is_url
 from ._paths import absolute
-from .errors import DatasetError, Error
+from .errors import DatasetError, Error, PipelineError
 from .loader import Loader
 from .mix import Mix
 from .produce.map import Map, maps_of
@@ -36,6 +36,7 @@ _log = logging.getLogger("stoker")
 _PRODUCERS = 8  # of a source, if nobody says
 
 
+@_options.named
 def connect(socket: Optional[Path] = None, *, start: Optional[bool] = None) -> Node:
     """Find the daemon and check that it answers.
 
@@ -210,7 +211,7 @@ class Node:
             request["pace"] = pace
         if start not in ("position", "live"):
             raise ValueError(f"start must be 'position' or 'live', not {start!r}" + (
-                "; stoker.connect(start=True) starts a daemon" if str(start) == "True" else ""))
+                f": {_options.START}" if isinstance(start, bool) else ""))
         request = {key: _number(value) for key, value in request.items()}
         if isinstance(dataset, Source) or maps:
             request["secret"] = secret()
@@ -224,6 +225,8 @@ class Node:
                             live=start == "live", credentials=own)
         except DatasetError as error:
             raise advised(error, request["dataset"]) from None
+        except PipelineError as error:
+            raise _transforms.advised(error) from None
         self._loaders.add(loader)
         if isinstance(dataset, Source):
             loader._reader.tree = dataset.tree
@@ -237,6 +240,7 @@ class Node:
             _ranks.say_part(loader)
         return loader
 
+    @_options.named
     def fit(self, dataset: Dataset, *, transforms: Any = (), name: str = "default",
             per_pixel: bool = False, zca: bool = False, zca_epsilon: float = 1e-6,
             rescale: Optional[float] = None, resize: Optional[str] = None,
@@ -357,6 +361,11 @@ def _text(key: str, value: Any) -> str:
     try:
         return os.fsdecode(value)
     except TypeError:
+        if type(value).__module__.partition(".")[0] == "dask":
+            raise TypeError(f"a {type(value).__name__} of dask is no dataset for a loader: "
+                            "stoker.dask.epoch(it, batch_size) takes its rows as samples, and "
+                            "stoker.dask.from_function(f, xs) makes an array of many calls"
+                            ) from None
         raise TypeError(f"the {key} of a dataset must be a path, not {type(value).__name__}: for a "
                         "dataset of torchvision give its folder, for one of your own a "
                         "stoker.Source, or its paths and labels=; for an array a file of "

@@ -16,6 +16,8 @@ bilinear, bicubic, and of Resize and RandomResizedCrop box, hamming and lanczos,
 from __future__ import annotations
 
 import ast
+import difflib
+import re
 import warnings
 from dataclasses import dataclass, fields
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
@@ -23,7 +25,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 import numpy as np
 
 from ._timm import as_torchvision
-from .errors import short
+from .errors import PipelineError, short
 
 __all__ = [
     "AspectResize", "AutoAugment", "CenterCrop", "ColorJitter", "Compose", "CutMix",
@@ -365,6 +367,8 @@ class TrivialAugmentWide(Transform):
 
 _KNOWN = {name: globals()[name] for name in __all__ if name != "Transform"}
 
+_OWN = "stoker.Map(function) runs a function of yours in its place, in processes of yours"
+
 # torchvision's conversions of a picture to a tensor, and of a tensor to another type.
 _CASTS = frozenset({"ToImage", "PILToTensor", "ToPureTensor", "ConvertImageDtype", "ToDtype"})
 
@@ -406,7 +410,9 @@ def _called(node: ast.expr) -> Transform:
     call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
     name = call.func.id if isinstance(call.func, ast.Name) else ast.unparse(call.func)
     if name not in _KNOWN:
-        raise ValueError(f"there is no transform {name!r}, but {', '.join(sorted(_KNOWN))}")
+        close = difflib.get_close_matches(name, _KNOWN, 1)
+        raise ValueError(f"there is no transform {name!r}" + (
+            f": did you mean {close[0]!r}?" if close else f"; {_OWN}"))
     made: Transform = _KNOWN[name](*map(_valued, call.args), **{
         keyword.arg or "**": _valued(keyword.value) for keyword in call.keywords})
     return made
@@ -458,9 +464,18 @@ def _unknown(transform: Any) -> TypeError:
     if name in _KNOWN:
         return TypeError(f"{short(transform)} is a {'text' if named is transform else 'class'} and "
                          f"not a transform: write stoker.{name}(...)")
-    return TypeError(f"{short(transform)} is no transform that stoker knows, and no code of yours "
-                     "runs in the daemon: stoker.Map(it) runs it in processes of yours. There are "
-                     f"{', '.join(sorted(_KNOWN))}")
+    return TypeError(f"{short(transform)} is no transform of the daemon, and no code of yours runs "
+                     "in it: give stoker.Map(it) in its place, which runs it in processes of yours")
+
+
+def advised(error: PipelineError) -> PipelineError:
+    """The same error, and what to do where the daemon has no such transform."""
+    if "there is no transform" not in str(error):
+        return error
+    found = re.search("there is no transform '([^']*)'", str(error))
+    close = difflib.get_close_matches(found[1] if found else "", _KNOWN, 1)
+    return type(error)(error.code, error.name, f"{error}" + (
+        f": did you mean {close[0]!r}?" if close else f"; {_OWN}"))
 
 
 def _cast(transform: Any) -> List[Dict[str, Any]]:

@@ -213,7 +213,7 @@ def _fits(tree: Any, example: Any) -> bool:
 
 
 def _taker(stream: Loader, tree: Any) -> Callable[[Any], List[Any]]:
-    names = [name for name in stream.fields if name != "index"]
+    names = [name for name in stream.fields if name != "index"][:len(tree.leaves)]
 
     def taken(message: Any) -> List[Any]:
         arrays, _ = stream._take(message, names)

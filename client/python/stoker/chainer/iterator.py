@@ -2,15 +2,16 @@
 """The iterator: examples of pictures that the daemon reads, or of any dataset of the program's."""
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import warnings
 from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple,
-                    Optional, Sequence, Tuple)
+                    Optional, Sequence, Tuple, get_type_hints)
 
 import numpy as np
 
-from .. import transforms as _transforms
+from .. import _options, transforms as _transforms
 from .._paths import absolute
 from ..errors import TokenError
 from ..loader import Arrays, Iteration, Loader
@@ -113,6 +114,9 @@ class Iterator(_Base):  # type: ignore[misc]
                  n_prefetch: int = 1, shared_mem: Optional[int] = None, order_sampler: Any = None,
                  dataset_timeout: Optional[float] = 30.0, maxtasksperchild: Optional[int] = None, *,
                  node: Optional[Node] = None, **options: Unpack[Unshuffled]) -> None:
+        known = [*inspect.signature(Iterator.__init__).parameters][1:-1]
+        known += get_type_hints(_options.Unshuffled)
+        _options.refuse((name for name in options if name not in known), known)
         self._source = _translate(dataset, bool(options))
         self._processes = n_processes
         for name, given in (("n_processes", n_processes), ("shared_mem", shared_mem),

@@ -9,6 +9,7 @@ import queue
 import threading
 from typing import Any, Iterator, Optional, Tuple, Union
 
+from .. import _options
 from ..node import Node
 from .flow import Dataset, say_workers
 from .own import ByProducers, ByThreads, count_of, drawn_order
@@ -43,6 +44,7 @@ class OrderedEnqueuer:
         node: where to attach; None: stoker.connect().
     """
 
+    @_options.named
     def __init__(self, py_dataset: Any = None, workers: Union[int, bool] = 1,
                  use_multiprocessing: bool = False,
                  max_queue_size: int = 10, shuffle: bool = False, *, sequence: Any = None,
@@ -129,6 +131,7 @@ class GeneratorEnqueuer:
         use_multiprocessing, wait_time, random_seed, seed: taken and without effect.
     """
 
+    @_options.named
     def __init__(self, generator: Any = None, use_multiprocessing: bool = False,
                  wait_time: Optional[float] = None, random_seed: Optional[int] = None, *,
                  seed: Optional[int] = None, sequence: Any = None) -> None:

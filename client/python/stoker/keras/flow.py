@@ -14,6 +14,7 @@ from typing import Any, Callable, Iterator, List, Optional, Tuple, Union
 import keras
 import numpy as np
 
+from .. import _options
 from .._by_number import ByNumber
 from .._order import order
 from ..loader import Loader
@@ -55,6 +56,7 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
 
     _FIELDS: Tuple[str, ...] = ("image", "label", "weight")  # that it needs, if they are there
 
+    @_options.named
     def __init__(self, loader: Any, workers: Optional[int] = None,
                  use_multiprocessing: Optional[bool] = None, max_queue_size: int = 10, *,
                  node: Optional[Node] = None) -> None:

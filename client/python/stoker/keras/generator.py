@@ -15,6 +15,7 @@ except ImportError as error:
     raise ImportError(f"keras {keras.__version__} has no ImageDataGenerator any more: stoker.keras "
                       "needs keras 3.0 to 3.15") from error
 
+from .. import _options
 from .data import (Files, Images, files_of_dataframe, files_of_directory,
                           files_of_folder, manifest, split_range)
 from .flow import Flow
@@ -47,6 +48,7 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
     Raises ValueError for what is not supported, and says what to do instead.
     """
 
+    @_options.named
     def __init__(self, featurewise_center: bool = False, samplewise_center: bool = False,
                  featurewise_std_normalization: bool = False,
                  samplewise_std_normalization: bool = False, zca_whitening: bool = False,
@@ -116,6 +118,7 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
     def _broadcast(self, channels: int) -> List[int]:
         return [1, 1, channels] if self.data_format == "channels_last" else [channels, 1, 1]
 
+    @_options.named
     def flow(self, x: Any, y: Any = None, batch_size: int = 32, shuffle: bool = True,
              sample_weight: Any = None, seed: Optional[int] = None,
              save_to_dir: Optional[str] = None, save_prefix: str = "", save_format: str = "png",
@@ -158,6 +161,7 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
             save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format, x=x, y=y,
             x_misc=others, sample_weight=sample_weight)
 
+    @_options.named
     def flow_from_directory(self, directory: Any, target_size: Tuple[int, int] = (256, 256),
                             color_mode: str = "rgb", classes: Optional[List[str]] = None,
                             class_mode: Optional[str] = "categorical", batch_size: int = 32,
@@ -200,6 +204,7 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
             save_prefix=save_prefix, save_format=save_format, subset=subset, directory=directory,
             keep_aspect_ratio=keep_aspect_ratio)
 
+    @_options.named
     def flow_from_dataframe(self, dataframe: Any, directory: Optional[str] = None,
                             x_col: str = "filename", y_col: Any = "class",
                             weight_col: Optional[str] = None,

@@ -34,9 +34,11 @@ def count_of(sequence: Any) -> Optional[int]:
     if not has or isinstance(sequence, (str, bytes)):
         raise TypeError(f"a {type(sequence).__name__} is no sequence of batches, with __getitem__ "
                         "and __len__; of a generator take GeneratorEnqueuer")
-    found: Optional[int] = sequence.num_batches if hasattr(sequence, "num_batches") else \
-        len(sequence)
-    return found
+    found = sequence.num_batches if hasattr(sequence, "num_batches") else len(sequence)
+    if found is not None and not isinstance(found, (int, np.integer)):
+        raise TypeError(f"num_batches of a {type(sequence).__name__} is {found!r:.60}, and must be "
+                        "a number, or None")
+    return None if found is None else int(found)
 
 
 def drawn_order(count: Optional[int], shuffle: bool) -> Sequence[int]:

@@ -11,6 +11,7 @@ import stat
 import tempfile
 from typing import Any, Dict, Optional
 
+from .. import _options
 from . import identity, shipping
 from .producer import Record, RecordOfArrays, code_of, record_of_bytes, record_of_picture
 from .seeds import Seeds, as_they_were
@@ -47,6 +48,7 @@ class Source:
     ``transform``): each ``for`` looks, and makes samples of what the object is then.
     """
 
+    @_options.named
     def __init__(self, code: Any, samples: Optional[int] = None, *, gives: str = "bytes",
                  pure: Optional[bool] = None, like: Any = None, version: Optional[str] = None,
                  external: bool = False) -> None:

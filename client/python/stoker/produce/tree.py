@@ -42,6 +42,11 @@ class Tree:
         self.leaves: List[Leaf] = []
         self._root = self._grow(sample, "")
 
+    @property
+    def nested(self) -> bool:
+        """Is a sample more than an array?"""
+        return isinstance(self._root, _Node)
+
     def described(self) -> str:
         """The arrays, as the daemon takes them."""
         return " ".join(f"array{number}:{leaf.dtype}:{'x'.join(map(str, leaf.shape))}"

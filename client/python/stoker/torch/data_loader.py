@@ -16,7 +16,7 @@ import torch.utils.data
 from torch.utils.data import IterableDataset, default_collate
 from torch.utils.data._utils.pin_memory import pin_memory
 
-from .. import loader as _loader
+from .. import _options, loader as _loader
 from .. import samplers
 from .._device import Copier, DeviceIteration
 from ..errors import Error, SampleError
@@ -78,6 +78,8 @@ class DataLoader(torch.utils.data.DataLoader):
 
     def __init__(self, *args: Any, device: Any = None, node: Optional[Node] = None,
                  **options: Any) -> None:
+        known = [*inspect.signature(DataLoader.__init__).parameters][1:]
+        _options.refuse((name for name in options if name not in known), known)
         super().__init__(*args, **options)
         self.device = device
         self.node = node
