@@ -97,6 +97,7 @@ def test_all_fields(daemon, node, cuda, device, put, how):
     # Copies of other fields, made ahead for another iteration, are of no use.
     it = put(loader)
     assert values(device, next(it), 1) == expected(1)[:4]
+    next(it)
     it = put(loader, ("index",))
     assert list(device.read(next(it)["index"])) == expected(2)[:4]
 
@@ -170,6 +171,8 @@ def test_another_place(daemon, node, cuda, device, put, how):
         break
     state = loader.state_dict()
     assert values(device, arrays, 0) == expected(0)[:4] and state["position"] == 4
+    it = put(loader)
+    assert values(device, next(it), 0) + values(device, next(it), 0) == expected(0)[:8]
     assert [v for arrays in put(loader) for v in values(device, arrays, 1)] == expected(1)
     loader.load_state_dict(state)
     assert [v for arrays in put(loader) for v in values(device, arrays, 0)] == expected(0)[4:]

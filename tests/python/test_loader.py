@@ -57,22 +57,39 @@ def test_what_is_written_stays_in_this_array(node):
 
 def test_break_goes_on_with_the_next_epoch(daemon, node):
     loader = node.loader("/data/20", batch_size=4)
-    for images, labels in loader:
-        break
-    assert loader.state_dict()["position"] == 4
+    for number, _ in enumerate(loader):
+        if number == 1:
+            break
+    assert loader.state_dict()["position"] == 8
     got = [value for images, _ in loader for value in values(images, 1)]
     assert got == expected(1, range(20))
 
 
 def test_numbers_of_epochs_after_a_break(daemon, node):
     loader = node.loader("/data/20", batch_size=4)
-    for images, labels in loader:
+    for number, _ in enumerate(loader):
         assert loader.epoch == 0
-        break
+        if number == 1:
+            break
     assert loader.epoch == 1 and loader.state_dict()["epoch"] == 0
     for epoch in range(loader.epoch, 3):
         assert [value for images, _ in loader for value in values(images, epoch)] == \
             expected(epoch, range(20))
+
+
+def test_a_look_at_the_first_batch_counts_for_nothing(daemon, node):
+    loader = node.loader("/data/20", batch_size=4)
+    state = loader.state_dict()
+    for _ in range(3):
+        images, _ = next(iter(loader))
+        assert values(images, 0) == expected(0, range(4)) and loader.epoch == 0
+    assert [value for images, _ in loader for value in values(images, 0)] == expected(0, range(20))
+    next(iter(loader))
+    assert [value for images, _ in loader for value in values(images, 1)] == expected(1, range(20))
+    loader.load_state_dict({**state, "position": 8})
+    next(iter(loader))
+    assert [value for images, _ in loader for value in values(images, 0)] == \
+        expected(0, range(8, 20))
 
 
 def test_ctrl_c_in_a_notebook(daemon, node, monkeypatch):
@@ -132,7 +149,7 @@ def test_break_reattaches_on_the_same_socket(daemon, node):
         batch.release()
         break
     for batch in loader.batches():
-        assert (batch.epoch, batch.position) == (1, 0)
+        assert (batch.epoch, batch.position) == (0, 0)
         break
     assert daemon.count("detach") == 1
     daemon.settle(lambda: len(daemon.peers) == 1)  # that of another request is on its way out

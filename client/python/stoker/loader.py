@@ -96,8 +96,10 @@ class Loader:
     """Made by Node.loader(). ``for images, labels in loader`` gives the rest of an epoch.
 
     Each ``for`` is the next epoch, also after a ``break`` in the middle of one, unless set_epoch()
-    or load_state_dict() was called. After Ctrl-C, in a notebook or while the loader waits, the next
-    ``for`` goes on in the epoch; elsewhere ``load_state_dict(state_dict())`` says that it shall.
+    or load_state_dict() was called. Who takes one batch only, ``next(iter(loader))``, has had a
+    look: the next ``for`` begins where that one did. After Ctrl-C, in a notebook or while the
+    loader waits, the next ``for`` goes on in the epoch; elsewhere ``load_state_dict(state_dict())``
+    says that it shall.
 
     images: (n, C, H, W) or (n, H, W, C) of ``dtype``; (n, views, ...) with views. labels: (n,)
     int64, or the labels of the manifest. The images of the last ``inflight`` - 1 batches are not
@@ -145,6 +147,8 @@ class Loader:
         self._alone = _Alone()
         self._iteration = 0  # number of the current one
         self._taken: Optional[int] = None  # epoch of the last batch that it gave
+        self._begun = Place(0, 0)  # where it began
+        self._given = 0  # batches, and samples that could not be made
         self._current: Callable[[], Optional[Iteration[Any]]] = lambda: None  # if it is referenced
         self._interrupted = False  # by Ctrl-C, while it waited
         self._last_error: object = None  # what sys.last_value was when it began
@@ -228,7 +232,7 @@ class Loader:
         """The epoch of the next batch, so ``for epoch in range(loader.epoch, 90)`` resumes. After a
         ``break``, that of the next ``for``."""
         left = self._said is None and self._left_off() and self._current() is None
-        return self._place().epoch + left
+        return (self._after() if left else self._place()).epoch
 
     @property
     def position(self) -> int:
@@ -379,7 +383,7 @@ class Loader:
         self._reader.check()
         place = self._said
         if place is None:
-            place = Place(self._reader.at.epoch + 1, 0) if self._left_off() else self._reader.at
+            place = self._after() if self._left_off() else self._reader.at
         if self.epochs is not None and place.epoch >= self.epochs:
             raise Error(f"no epoch {place.epoch}: the loader has epochs={self.epochs}; make it "
                         "with more, or go back with set_epoch()")
@@ -392,10 +396,16 @@ class Loader:
         self._said = None
         self._said_last = False
         self._taken = None
+        self._begun, self._given = place, 0
         self._interrupted = False
         self._last_error = getattr(sys, "last_value", None)
         self._iteration += 1
         return self._iteration, place.epoch
+
+    def _after(self) -> Place:
+        """Where the next iteration begins after one that was left: at its beginning, if no more
+        than a look at its first batch was taken."""
+        return self._begun if self._given == 1 else Place(self._reader.at.epoch + 1, 0)
 
     def _left_off(self) -> bool:
         """Was the last iteration left in the middle of its epoch, other than by Ctrl-C?"""
@@ -451,6 +461,7 @@ class Loader:
         connection.count()
         self._said_last = False
         self._taken = fields["epoch"]
+        self._given += 1
 
     def _disordered(self, what: str, epoch: int, position: int) -> Error:
         due = self._reader.share.next(self._reader.at)
