@@ -36,6 +36,20 @@ bool ending_is_picture(const char *name)
 	       ending_fits(name, ".gif") || ending_fits(name, ".avif");
 }
 
+const char *ending_source(const char *name)
+{
+	static const char *const sources[][2] = {
+		{".parquet", "Parquet"}, {".pq", "Parquet"}, {".arrow", "Arrow"},
+		{".feather", "Arrow"},	 {".h5", "HDF5"},    {".hdf5", "HDF5"},
+		{".hdf", "HDF5"},	 {".zarr", "Zarr"},  {".lance", "Lance"},
+		{".dcm", "DICOM"},	 {".mds", "MDS"},
+	};
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
+		if (ending_fits(name, sources[i][0]))
+			return sources[i][1];
+	return NULL;
+}
+
 /* Endings without a codec; some of them count as images for torchvision. */
 static const char *const foreign[ENDINGS_FOREIGN] = {".heic", ".heif", ".jxl",
 						     ".jp2",  ".dng",  ".svg"};

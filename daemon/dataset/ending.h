@@ -20,6 +20,10 @@ bool ending_is_image(const char *name);
 /* Is a component of a tar shard called so a picture? Those above, and what else is decoded. */
 bool ending_is_picture(const char *name);
 
+/* Which of stoker.sources (docs/FORMATS.md) a client in Python reads a file of this name by; NULL:
+ * none. */
+const char *ending_source(const char *name);
+
 #define ENDINGS_FOREIGN 6 /* formats that are not decoded, by ending */
 
 /* Counts of the pictures of a dataset. */

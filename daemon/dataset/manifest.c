@@ -221,6 +221,12 @@ static int manifest_choose_format(const struct row_format **out, const struct da
 			"MNIST: unpack other archives (tar shards: give kind = tar); for the "
 			"reason give kind = cifar10, cifar100 or mnist",
 			quote_text(&quote, spec->path));
+	if (ending_source(spec->path))
+		return fault_say(fault, DATASET_E_ARGUMENT,
+				 "%s is not read by the daemon: the Python client reads it, as "
+				 "stoker.sources.%s; for other clients write tar shards of it "
+				 "(stoker.write_shards)",
+				 quote_text(&quote, spec->path), ending_source(spec->path));
 	return fault_say(fault, DATASET_E_ARGUMENT,
 			 "%s is neither a folder nor named like a manifest (.txt .tsv .csv "
 			 ".jsonl): name a folder, or give format = lines, tsv, csv or jsonl",

@@ -12,12 +12,9 @@ _SOURCE = "read it with its own library in a dataset of yours, and give stoker.S
 _BY_ENDING = {
     ".json": "annotations of COCO become a manifest by stoker.convert.coco(annotations, manifest)",
     ".xml": "annotations of Pascal VOC become a manifest by stoker.convert.voc()",
-    ".parquet": "write its rows as shards: stoker.write_shards(pattern, "
-                f"stoker.shards.from_parquet(files)); or {_SOURCE}",
     ".zip": f"unpack it; or {_SOURCE}",
-    **dict.fromkeys((".arrow", ".feather", ".h5", ".hdf5", ".hdf", ".zarr", ".lance", ".mds",
-                     ".beton", ".pkl", ".pickle", ".pt", ".pth", ".mat", ".dcm", ".rec", ".ffcv"),
-                    _SOURCE),
+    ".mds": "give the folder of its index.json: stoker.sources.MDS reads that",
+    **dict.fromkeys((".beton", ".pkl", ".pickle", ".pt", ".pth", ".mat", ".rec", ".ffcv"), _SOURCE),
 }
 
 

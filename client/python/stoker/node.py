@@ -25,6 +25,7 @@ from .mix import Mix
 from .produce.map import Map, maps_of
 from .produce.processes import Producers
 from .produce.source import Source, secret
+from .sources.find import found as stored
 
 if TYPE_CHECKING:
     from typing_extensions import Never
@@ -171,6 +172,7 @@ class Node:
         """
         _options.refuse(others)
         maps = _maps(transforms)
+        dataset = stored(dataset) or dataset
         if num_workers is not None and not isinstance(dataset, Source) and not maps:
             _options.refuse(["num_workers"])
         if self._closed:

@@ -167,7 +167,8 @@ static int folder_find_classes(struct folder_walk *walk)
 		return fault_say(
 			walk->fault, DATASET_E_OPEN,
 			"there is no class folder: an image folder has one folder for each "
-			"class; for pictures without classes give kind = flat, or a manifest");
+			"class; for pictures without classes give kind = flat, or a manifest; for "
+			"Parquet, MDS, Zarr and the like stoker.sources of the Python client");
 	qsort(walk->classes, walk->class_count, sizeof(*walk->classes), folder_by_class);
 	for (uint64_t i = 0; i < walk->class_count && !result; i++)
 		result = index_add_class(walk->index, walk->classes[i].name,

@@ -329,6 +329,10 @@ static void test_manifest_root(void **state)
 	assert_int_equal(open_with(&dataset, at("lists/list"), "root", at("lost")),
 			 DATASET_E_ARGUMENT); /* the ending does not tell the format */
 	assert_words("lists/list is neither a folder nor named like a manifest");
+	put("lists/x.PARQUET", "PAR1");
+	assert_int_equal(open_with(&dataset, at("lists/x.PARQUET"), "root", at("lost")),
+			 DATASET_E_ARGUMENT);
+	assert_words("reads it, as stoker.sources.Parquet; for other clients");
 	put("lists/list.txt", "x 1\n");
 	assert_int_equal(open_with(&dataset, at("lists/list.txt"), "root", at("lost")),
 			 DATASET_E_OPEN);
