@@ -20,7 +20,7 @@ bool ending_is_image(const char *name);
 /* Is a component of a tar shard called so a picture? Those above, and what else is decoded. */
 bool ending_is_picture(const char *name);
 
-/* Which of stoker.sources (docs/FORMATS.md) a client in Python reads a file of this name by; NULL:
+/* Name of the one of stoker.sources (docs/FORMATS.md) that reads a file called so, in Python; NULL:
  * none. */
 const char *ending_source(const char *name);
 

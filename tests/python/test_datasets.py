@@ -449,8 +449,8 @@ def test_the_parent_of_a_link(node, tmp_path):
 
 
 def test_files_that_the_daemon_does_not_read_have_advice(near, tmp_path):
-    for name, words in (("c.json", "stoker.convert.coco"), ("x.parquet", "from_parquet"),
-                        ("x.h5", "stoker.Source"), ("x.zip", "unpack it"), ("x.dat", None)):
+    for name, words in (("c.json", "stoker.convert.coco"), ("x.mat", "stoker.Source"),
+                        ("x.zip", "unpack it"), ("x.dat", None)):
         (tmp_path / name).write_bytes(b"{}")
         with pytest.raises(stoker.DatasetError) as error:
             near.loader(str(tmp_path / name), batch_size=1)

@@ -295,6 +295,14 @@ def test_missing_columns_name_those_there_are(folder, tmp_path):
         sources.HuggingFace(dataset.with_transform(lambda row: row))
 
 
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+def test_what_is_no_such_file_is_named(tmp_path, name):
+    made.library("pyarrow")
+    (tmp_path / name).write_bytes(b"what is it, and whose")
+    with pytest.raises(ValueError, match=f"{name}: "):
+        sources.found(str(tmp_path / name))
+
+
 @pytest.mark.parametrize("name, module, package", [
     ("Parquet", "pyarrow.parquet", "pyarrow"), ("Arrow", "pyarrow", "pyarrow"),
     ("HuggingFace", "datasets", "datasets"), ("HDF5", "h5py", "h5py"), ("Zarr", "zarr", "zarr"),

@@ -91,8 +91,8 @@ def _image(schema: Any, where: str, image: Optional[str]) -> str:
             image = fitting[0]
     image = named(image, schema.names, where, f"; bytes are in: {', '.join(fitting) or 'none'}")
     if image not in fitting:
-        raise TypeError(f"{where}: the column {image!r} is {schema.field(image).type}, not bytes of "
-                        "files; columns=[...] is for rows of numbers, without a picture")
+        raise TypeError(f"{where}: the column {image!r} is {schema.field(image).type}, not bytes "
+                        "of files; columns=[...] is for rows of numbers, without a picture")
     return image
 
 

@@ -43,7 +43,10 @@ def _table(path: str) -> Any:
         return pyarrow.ipc.open_file(source).read_all()
     except pyarrow.ArrowInvalid:
         source.seek(0)
+    try:
         return pyarrow.ipc.open_stream(source).read_all()
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 class _Rows(TableRows):

@@ -22,8 +22,8 @@ class DICOM(Stored):
         labels: a whole number for each file, in that order; None: files in class folders
             ("ct/0001.dcm") have the number of their class, if all are, else 0.
 
-    ``paths`` of it are the files. Its fingerprint is of their names within their folder, their sizes
-    and some blocks of bytes, and the labels.
+    ``paths`` of it are the files. Its fingerprint is of their names within their folder, their
+    sizes and some blocks of bytes, and the labels.
     """
 
     def __init__(self, files: Union[Path, Sequence[Path]],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which source a path, a URL or an object is read by, if the daemon does not read it. Any thread."""
+"""Which source reads a path, a URL or an object that the daemon does not read. Any thread."""
 from __future__ import annotations
 
 import importlib
@@ -109,5 +109,5 @@ def _hugging_face(url: str, split: str = "train", name: Optional[str] = None,
 
 def _saved(path: str, **more: Any) -> Source:
     """What save_to_disk() wrote."""
-    datasets = library("datasets", "datasets")
-    return _class("HuggingFace")(datasets.load_from_disk(path), **more)  # type: ignore[no-any-return]
+    dataset = library("datasets", "datasets").load_from_disk(path)
+    return _class("HuggingFace")(dataset, **more)  # type: ignore[no-any-return]

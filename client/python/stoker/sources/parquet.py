@@ -26,13 +26,13 @@ class Parquet(Stored):
 
     def __init__(self, files: Union[Path, Sequence[Path]], image: Optional[str] = None,
                  label: Optional[str] = "label", columns: Optional[Sequence[str]] = None) -> None:
-        parquet = library("pyarrow.parquet", "pyarrow")
+        library("pyarrow.parquet", "pyarrow")
         stamped = Files(files_of(files, (".parquet", ".pq")))
         of: List[Any] = []
         groups: List[List[int]] = []
         chosen: Any = None
         for path in stamped.paths:
-            file = parquet.ParquetFile(path)
+            file = _opened(path)
             here = columns_of(file.schema_arrow, path, image, label, columns)
             chosen = chosen or here
             if here != chosen:
@@ -45,10 +45,17 @@ class Parquet(Stored):
             file.close()
         if chosen.by_name:
             chosen = chosen._replace(names=names_of(
-                parquet.ParquetFile(path).read([chosen.label]) for path in stamped.paths))
+                _opened(path).read([chosen.label]) for path in stamped.paths))
         rows = _Rows(stamped, groups, chosen, wanted)
         super().__init__(rows, rows.samples, kind="parquet", of=[*of, *chosen[:3]],
                          gives="bytes" if chosen.image else "arrays", classes=chosen.names)
+
+
+def _opened(path: str) -> Any:
+    try:
+        return library("pyarrow.parquet", "pyarrow").ParquetFile(path)
+    except ValueError as error:  # of pyarrow, without the file's name
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _footer(path: str) -> bytes:
@@ -62,8 +69,7 @@ def _footer(path: str) -> bytes:
 
 class _Rows(TableRows):
     def read(self, number: int, place: int) -> Any:
-        parquet = library("pyarrow.parquet", "pyarrow")
-        with parquet.ParquetFile(self.files.paths[number]) as file:
+        with _opened(self.files.paths[number]) as file:
             return file.read_row_group(place, columns=self._wanted, use_threads=False)
 
     def __setstate__(self, state: Any) -> None:
