@@ -129,13 +129,30 @@ const struct transform *tensor_ops_mixer(const struct tensor_ops *ops)
 	return last->row->mix ? last : NULL;
 }
 
+/* The place of the one that mixes this pair: the only one, or what is chosen for the pair. */
+static unsigned mixer_choose(const struct tensor_ops *ops, const struct draw_key *pair)
+{
+	unsigned held[TRANSFORMS_MAX], at = ops->count - 1;
+	while (at > 0 && !ops->transforms[at].row->holds)
+		at--;
+	const struct transform *holder = &ops->transforms[at];
+	const struct draws draws = draws_of(pair, ops->index + at);
+	if (!holder->row->holds)
+		return ops->count - 1;
+	for (unsigned i = 0; i < holder->behind; i++)
+		held[i] = at + 1 + i;
+	holder->row->choose(ops->transforms, at, &draws, held, holder->behind);
+	return held[0];
+}
+
 void tensor_ops_mix(const struct tensor_ops *ops, const struct draw_key *key,
 		    const struct output *output, void *array, const void *partner, float *label,
 		    const float *partner_label, uint32_t classes)
 {
-	const struct transform *mixer = tensor_ops_mixer(ops);
 	const struct draw_key pair = {key->seed, key->epoch, key->position >> 1};
-	const struct draws draws = draws_of(&pair, ops->index + ops->count - 1);
+	const unsigned at = mixer_choose(ops, &pair);
+	const struct transform *mixer = &ops->transforms[at];
+	const struct draws draws = draws_of(&pair, ops->index + at);
 	const struct mix_share share = mixer->row->mix(mixer, &draws, output, array, partner);
 	for (uint32_t i = 0; i < classes; i++)
 		label[i] = mix_number(&share, label[i], partner_label[i]);

@@ -62,7 +62,7 @@ int tensor_ops_generate(const struct tensor_ops *ops, const struct draw_key *key
 void tensor_ops_change(const struct tensor_ops *ops, const struct draw_key *key,
 		       const struct output *output, void *array);
 
-/* The transform that mixes, which is the last one; NULL: none. */
+/* The transform that mixes, which is the last one, or stands in a choice that is; NULL: none. */
 const struct transform *tensor_ops_mixer(const struct tensor_ops *ops);
 /* Mix the partner's array and label of `classes` numbers into those of the sample `key`. */
 void tensor_ops_mix(const struct tensor_ops *ops, const struct draw_key *key,

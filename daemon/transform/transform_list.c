@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "proto/pack.h"
+#include "transform/list_channels.h"
 #include "transform/registry.h"
 #include "transform/steps_draw.h"
 
@@ -139,17 +140,20 @@ static int check_held(struct check *check, const char *name, const struct value 
 	return r;
 }
 
-/* The weights of the transforms inside of that at `at`. */
-static int check_weights(struct check *check, unsigned at, const struct value *weights,
-			 uint32_t count, struct fault *fault)
+/* The weights of the transforms inside of `holder`, which stand behind it. */
+static int check_weights(struct check *check, struct transform *holder, const struct value *map,
+			 struct fault *fault)
 {
-	struct transform *transforms = check->list->pictures;
-	uint32_t n = 0;
+	const struct value *weights = transform_value(holder, map, PARAMETER_WEIGHTS);
+	uint32_t count = value_count(transform_value(holder, map, PARAMETER_TRANSFORMS)), n = 0;
+	int at = transform_find(holder, PARAMETER_WEIGHTS);
+	if (at < 0 || holder->values[at].count == 0)
+		return 0;
 	if (value_count(weights) != count)
 		return check_say(check, fault, "%s: 'p' has %u numbers for %u transforms",
-				 transforms[at].row->name, value_count(weights), count);
-	for (unsigned i = at + 1; i < check->list->count; i += 1 + transforms[i].behind)
-		value_number(value_item(weights, n++), &transforms[i].weight);
+				 holder->row->name, value_count(weights), count);
+	for (unsigned i = 1; i <= holder->behind; i += 1 + holder[i].behind)
+		value_number(value_item(weights, n++), &holder[i].weight);
 	return 0;
 }
 
@@ -157,14 +161,10 @@ static int check_holder(struct check *check, const struct value *map, unsigned a
 			struct fault *fault)
 {
 	struct transform *transform = &check->list->pictures[at];
-	int weights = transform_find(transform, PARAMETER_WEIGHTS);
 	const struct value *maps = transform_value(transform, map, PARAMETER_TRANSFORMS);
 	int r = check_held(check, transform->row->name, maps, fault);
 	transform->behind = check->list->count - at - 1;
-	if (r == 0 && weights >= 0 && transform->values[weights].count)
-		r = check_weights(check, at, transform_value(transform, map, PARAMETER_WEIGHTS),
-				  value_count(maps), fault);
-	return r;
+	return r ? r : check_weights(check, transform, map, fault);
 }
 
 static bool is_picture_op(const struct transform_row *row)
@@ -177,6 +177,17 @@ static bool is_tensor_op(const struct transform_row *row)
 	return row->generate || row->change || row->mix;
 }
 
+static int check_fractions(struct check *check, const struct transform_row *row,
+			   struct fault *fault)
+{
+	if (!row->fractions || check->fractions)
+		return 0;
+	return check_say(check, fault,
+			 "%s makes fractions, which dtype uint8 cannot hold: take float32, float16 "
+			 "or bfloat16",
+			 row->name);
+}
+
 /* ToTensor, Normalize and transforms of arrays stand in the outer list only. */
 static int check_outer(struct check *check, const struct transform_row *row, struct fault *fault)
 {
@@ -184,12 +195,7 @@ static int check_outer(struct check *check, const struct transform_row *row, str
 		return check_say(check, fault,
 				 "%s stands inside of another transform: put it behind that",
 				 row->name);
-	if (row->fractions && !check->fractions)
-		return check_say(check, fault,
-				 "%s makes fractions, which dtype uint8 cannot hold: take "
-				 "float32, float16 or bfloat16",
-				 row->name);
-	return 0;
+	return check_fractions(check, row, fault);
 }
 
 /* Check the place of a transform of arrays: a generator stands first, a mixer last. */
@@ -218,6 +224,59 @@ static int check_tensor_op(struct check *check, const struct transform *transfor
 				 row->name, TRANSFORM_LIST_TENSOR_OPS_MAX);
 	list->tensor_ops[list->tensor_op_count++] = *transform;
 	return 0;
+}
+
+/* Is it a choice in which at least one mixes? */
+static bool is_choice_of_mixers(const struct transform *holder, const struct value *map)
+{
+	const struct value *maps = transform_value(holder, map, PARAMETER_TRANSFORMS);
+	struct transform held;
+	struct fault ignored;
+	for (uint32_t i = 0; holder->row->holds == TRANSFORM_HOLDS_ONE_OF && i < value_count(maps);
+	     i++)
+		if (transform_parse(&held, value_item(maps, i), &ignored) == 0 && held.row->mix)
+			return true;
+	return false;
+}
+
+/* One of the transforms inside of a choice of mixers. */
+static int check_mixer(struct check *check, const struct value *map, struct fault *fault)
+{
+	struct transform_list *list = check->list;
+	struct transform mixer;
+	struct fault why;
+	if (transform_parse(&mixer, map, &why) != 0)
+		return check_say(check, fault, "%s", why.text);
+	if (!mixer.row->mix)
+		return check_say(check, fault,
+				 "%s stands in a choice with what mixes samples, which holds "
+				 "MixUp and CutMix only: put it before",
+				 mixer.row->name);
+	if (list->tensor_op_count == TRANSFORM_LIST_TENSOR_OPS_MAX)
+		return check_say(check, fault, "%s is one more than the %d that there may be",
+				 mixer.row->name, TRANSFORM_LIST_TENSOR_OPS_MAX);
+	list->tensor_ops[list->tensor_op_count++] = mixer;
+	return check_fractions(check, mixer.row, fault);
+}
+
+/* A choice of mixers stands last, as a mixer does, with them behind it. */
+static int check_mixers(struct check *check, const struct transform *choice,
+			const struct value *map, struct fault *fault)
+{
+	const struct value *maps = transform_value(choice, map, PARAMETER_TRANSFORMS);
+	struct transform *holder = &check->list->tensor_ops[check->list->tensor_op_count];
+	int r = check_outer(check, choice->row, fault);
+	r = r ? r : check_tensor_op(check, choice, fault);
+	if (r)
+		return r;
+	check->depth++;
+	for (uint32_t i = 0; i < value_count(maps) && r == 0; i++) {
+		check->at[check->depth] = i;
+		r = check_mixer(check, value_item(maps, i), fault);
+	}
+	check->depth -= r == 0;
+	holder->behind = value_count(maps);
+	return r ? r : check_weights(check, holder, map, fault);
 }
 
 /* Transforms of pictures, ToTensor and Normalize stand before transforms of arrays. */
@@ -266,6 +325,8 @@ static int check_transform(struct check *check, const struct value *map, struct 
 				 "itself");
 	if (transform_parse(&transform, map, &why) != 0)
 		return check_say(check, fault, "%s", why.text);
+	if (is_choice_of_mixers(&transform, map))
+		return check_mixers(check, &transform, map, fault);
 	if (!is_picture_op(transform.row))
 		return check_value(check, &transform, fault);
 	int r = check_order(check, transform.row, fault);
@@ -345,81 +406,6 @@ static int check_size(struct check *check, struct extent extent, struct fault *f
 	return 0;
 }
 
-/* A colour to fill with, for what has one channel. */
-static int check_gray_fill(const struct transform *transform, struct fault *fault)
-{
-	int at = transform_find(transform, PARAMETER_FILL);
-	const double *number = transform->values[at < 0 ? 0 : at].number;
-	if (at < 0 || (number[1] == number[0] && number[2] == number[0]))
-		return 0;
-	return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
-			 "transforms: the 'fill' of %s has 3 channels, and Grayscale leaves one: "
-			 "give one number",
-			 transform->row->name);
-}
-
-/* Check the channels at the end, which are up to the last Grayscale. Inside of a transform that may
- * leave it out, samples would differ in them. */
-static int check_gray(struct transform_list *list, struct fault *fault)
-{
-	for (unsigned i = 0, sure = 0; i < list->count; i++) {
-		const struct transform *transform = &list->pictures[i];
-		bool always = i >= sure; /* not inside of such */
-		if (always && transform->row->holds != TRANSFORM_HOLDS_ALL)
-			sure = i + 1 + transform->behind;
-		if (list->gray && check_gray_fill(transform, fault))
-			return TRANSFORM_LIST_E_TRANSFORM;
-		if (!transform->row->channels)
-			continue;
-		bool single = transform->row->channels(transform) == 1;
-		if (always)
-			list->gray = single;
-		else if (single)
-			return fault_say(
-				fault, TRANSFORM_LIST_E_TRANSFORM,
-				"transforms: a %s inside of another transform must leave three "
-				"channels (num_output_channels 3), or samples would differ",
-				transform->row->name);
-	}
-	if (list->gray && list->tensor_op_count > 0)
-		return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
-				 "transforms: %s needs three channels: give Grayscale "
-				 "num_output_channels 3",
-				 list->tensor_ops[0].row->name);
-	for (int i = 1; i < 3 && list->gray && list->normalized; i++) {
-		const struct parameter *values = list->normalize.values;
-		if (values[0].number[i] != values[0].number[0] ||
-		    values[1].number[i] != values[1].number[0])
-			return fault_say(
-				fault, TRANSFORM_LIST_E_TRANSFORM,
-				"transforms: Normalize has 3 channels and Grayscale leaves "
-				"one: give mean and std one number each");
-	}
-	return 0;
-}
-
-/* Check that pictures with alpha are only resized. */
-static int check_alpha(struct transform_list *list, struct fault *fault)
-{
-	const struct transform *generator = &list->tensor_ops[0];
-	if (list->tensor_op_count == 0 || !generator->row->generate ||
-	    generator->row->channels(generator) != 4)
-		return 0;
-	for (unsigned i = 0; i < list->count; i++) {
-		const struct transform *transform = &list->pictures[i];
-		if (!transform->row->resizes || i > 0)
-			return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
-					 "transforms: %s stands before %s with color_mode 'rgba', "
-					 "before which one Resize or AspectResize may stand and "
-					 "nothing else",
-					 transform->row->name, generator->row->name);
-		int filter = transform_find(transform, PARAMETER_CHOICE);
-		list->filtered = transform->values[filter].number[0] != FILTER_NEAREST;
-	}
-	list->alpha = true;
-	return 0;
-}
-
 int transform_list_parse(struct transform_list *out, const struct transform_part *part,
 			 bool fractions, struct fault *fault)
 {
@@ -438,8 +424,7 @@ int transform_list_parse(struct transform_list *out, const struct transform_part
 			return r;
 	}
 	out->tensor = check.tensor;
-	int r = check_gray(out, fault);
-	r = r ? r : check_alpha(out, fault);
+	int r = list_channels_check(out, fault);
 	return r ? r : check_size(&check, (struct extent){0}, fault);
 }
 
@@ -470,7 +455,7 @@ static uint32_t outer_transforms(const struct transform_list *list,
 		out[count++] = &list->pictures[i];
 	if (list->normalized)
 		out[count++] = &list->normalize;
-	for (unsigned i = 0; i < list->tensor_op_count; i++)
+	for (unsigned i = 0; i < list->tensor_op_count; i += 1 + list->tensor_ops[i].behind)
 		out[count++] = &list->tensor_ops[i];
 	return count;
 }

@@ -16,7 +16,7 @@
 #include "transform/transform.h"
 
 #define TRANSFORM_LIST_DEPTH_MAX 4 /* of lists inside of lists */
-#define TRANSFORM_LIST_TENSOR_OPS_MAX 5
+#define TRANSFORM_LIST_TENSOR_OPS_MAX 8
 
 struct transform_list {
 	struct transform pictures[TRANSFORMS_MAX]; /* those that work on pictures, in order */

@@ -20,9 +20,9 @@ STREAM = {"order_seed": 7, "augment_seed": 9, "epochs": 2}
 NUMBER = 2  # of the mixing transform: Normalize is not counted
 
 
-def beta(pair, alpha):
+def beta(pair, alpha, number):
     for k in range(10000):
-        x, y = (math.log(1 - draw_uniform(pair, (NUMBER << 16) + 2 * k + i)) / alpha
+        x, y = (math.log(1 - draw_uniform(pair, (number << 16) + 2 * k + i)) / alpha
                 for i in range(2))
         x, y = (math.exp(x) if x > -700 else 0.0 for x in (x, y))
         if 0 < x + y <= 1:
@@ -35,13 +35,13 @@ def blend(own, other, share):
     return own * numpy.float32(share) + other * numpy.float32(1 - share)
 
 
-def mixed(own, other, pair, name, alpha):
-    share, image = beta(pair, alpha), own[0].copy()
+def mixed(own, other, pair, name, alpha, number=NUMBER):
+    share, image = beta(pair, alpha, number), own[0].copy()
     height, width = image.shape[1:]
     if name == "MixUp":
         image = blend(own[0].astype("float32"), other[0].astype("float32"), share)
         return image.astype(own[0].dtype), blend(own[1], other[1], share)
-    x, y = (draw_below(pair, (NUMBER << 16) + 65534 + i, size)
+    x, y = (draw_below(pair, (number << 16) + 65534 + i, size)
             for i, size in enumerate((width, height)))
     r = 0.5 * math.sqrt(1 - share)
     x0, x1 = max(x - int(r * width), 0), min(x + int(r * width), width)
@@ -83,6 +83,27 @@ def test_a_pair(daemon, photos, name, alpha, dtype, layout):
         assert label.dtype == "float32" and numpy.allclose(label, expected[1], atol=1e-6)
         assert abs(label.sum() - 1) < 1e-6
     assert sum((made[at][0] != plain[at][0]).any() for at in made) > 30
+
+
+@pytest.mark.parametrize("p", [None, [3, 1]])
+def test_a_choice_is_drawn_for_each_pair(daemon, photos, p):
+    """The choice is a transform as well: what it holds has the numbers behind its own."""
+    choice = {"name": "RandomChoice", "transforms": [{"name": "MixUp"}, {"name": "CutMix"}]}
+    fields = {"subset_start": 4, "subset_stop": 27}
+    plain = collect(daemon, photos, CROP, one_hot=True, **fields)
+    made = collect(daemon, photos, [*CROP, {**choice, "p": p} if p else choice], **fields)
+    assert set(made) == set(plain)
+    chosen = []
+    for (epoch, position), (image, label) in made.items():
+        pair = (STREAM["augment_seed"], epoch, position >> 1)
+        cut = draw_uniform(pair, NUMBER << 16) >= (0.75 if p else 0.5)
+        partner = position ^ 1 if position ^ 1 < 23 else position
+        expected = mixed(plain[epoch, position], plain[epoch, partner], pair,
+                         *[("MixUp", 0.2), ("CutMix", 1.0)][cut], number=NUMBER + 1 + cut)
+        assert numpy.allclose(image, expected[0], rtol=0, atol=3e-6), (epoch, position)
+        assert numpy.allclose(label, expected[1], atol=1e-6)
+        chosen.append(cut)
+    assert 0 < sum(chosen) < len(chosen)
 
 
 def test_a_sweep_shares_its_reads(daemon, photos):
@@ -138,6 +159,17 @@ def test_a_sweep_with_damage(daemon, photos, tmp_path):
     ([*CROP, {"name": "MixUp", "alpha": 5}], "float32", "alpha"),
     ([*CROP, {"name": "MixUp"}, {"name": "CutMix"}], "float32", "must be the last"),
     ([{"name": "RandomApply", "transforms": [{"name": "MixUp"}]}], "float32", "put it behind"),
+    ([*CROP, {"name": "RandomChoice", "transforms": [{"name": "MixUp"}, {"name": "ToTensor"}]}],
+     "float32", "transforms[3].transforms[1]: ToTensor stands in a choice with what mixes"),
+    ([*CROP, {"name": "RandomChoice", "transforms": [{"name": "CutMix"}]}, {"name": "MixUp"}],
+     "float32", "must be the last"),
+    ([*CROP, {"name": "RandomChoice", "transforms": [{"name": "CutMix"}], "p": [1, 2]}],
+     "float32", "'p' has 2 numbers for 1"),
+    ([*CROP[:1], {"name": "RandomChoice", "transforms": [{"name": "CutMix"}]}],
+     "uint8", "CutMix makes fractions"),
+    ([{"name": "RandomApply", "transforms": [
+        {"name": "RandomChoice", "transforms": [{"name": "CutMix"}]}]}], "float32",
+     "RandomChoice stands inside"),
 ])
 def test_refusals(daemon, photos, transforms, dtype, words):
     with daemon.connect() as peer:

@@ -88,8 +88,8 @@ bool picture_has(const char *transforms, const char *name)
 static bool makes_fractions(const char *transforms)
 {
 	return picture_has(transforms, "ImageDataGenerator") ||
-	       picture_has(transforms, "RandomErasing") || picture_has(transforms, "MixUp") ||
-	       picture_has(transforms, "CutMix");
+	       picture_has(transforms, "RandomErasing") || strstr(transforms, "MixUp(") ||
+	       strstr(transforms, "CutMix("); /* also in a choice */
 }
 
 char *picture_transforms(const char *transforms)

@@ -253,7 +253,8 @@ class RandomApply(_Combined):
 
 @dataclass(frozen=True)
 class RandomChoice(_Combined):
-    """One of them, each as likely as the others, or as its number in ``p`` says."""
+    """One of them, each as likely as the others, or as its number in ``p`` says. Of MixUp and
+    CutMix, last in the list, it is drawn for each pair."""
 
     p: Optional[Sequence[float]] = None
 
