@@ -27,7 +27,7 @@
 	TEXT(image, "tar tfrecord", "component, or feature, that is the picture")                  \
 	TEXT(label, "tar tfrecord", "... that is the label")                                       \
 	TEXT(components, "tar tfrecord", "those that become fields, with blanks between")          \
-	TEXT(classes, "tar tfrecord", "labels are numbers of so many classes")                     \
+	TEXT(classes, "tar tfrecord code", "labels are numbers of so many classes")                \
 	TEXT(missing_component, "tar tfrecord", "what a sample is without one: error or skip")     \
 	TEXT(code, "code", "identity of the code that makes the samples")                          \
 	TEXT(samples, "code", "how many there are")                                                \

@@ -211,7 +211,7 @@ struct source {
 	std::string label;
 	/* Those that become fields, with blanks between (tar, tfrecord). */
 	std::string components;
-	/* Labels are numbers of so many classes (tar, tfrecord). */
+	/* Labels are numbers of so many classes (tar, tfrecord, code). */
 	std::string classes;
 	/* What a sample is without one: error or skip (tar, tfrecord). */
 	std::string missing_component;

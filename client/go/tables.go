@@ -371,7 +371,7 @@ type Dataset struct {
 	Label string
 	// Those that become fields, with blanks between (tar, tfrecord).
 	Components string
-	// Labels are numbers of so many classes (tar, tfrecord).
+	// Labels are numbers of so many classes (tar, tfrecord, code).
 	Classes string
 	// What a sample is without one: error or skip (tar, tfrecord).
 	MissingComponent string

@@ -11,6 +11,8 @@
 #include "base/quote.h"
 #include "dataset/index.h"
 
+#define CLASSES_MAX 65536
+#define CLASS_NAME 8			 /* a number, and its end */
 #define CODE_BYTES_MAX ((size_t)1 << 40) /* of one array: more than any tray has */
 
 struct code_state {
@@ -23,6 +25,8 @@ struct code_state {
 	} * made; /* of each sample; 0 before it was made */
 	struct code_array array[CODE_ARRAYS_MAX];
 	uint32_t arrays;
+	uint64_t classes; /* 0: the labels are numbers */
+	char (*class_name)[CLASS_NAME];
 };
 
 /* Types of elements, by NumPy's names. */
@@ -107,26 +111,44 @@ const struct code_array *code_arrays(const void *state, uint32_t *count_out)
 	return code->arrays ? code->array : NULL;
 }
 
-static int code_number(const char *key, const char *text, uint64_t *out, struct fault *fault)
+/* A number from 1 to `most`. */
+static int code_number(const char *key, const char *text, uint64_t most, uint64_t *out,
+		       struct fault *fault)
 {
 	struct quote quote;
 	char *end = NULL;
 	errno = 0;
 	*out = text ? strtoull(text, &end, 10) : 0;
 	if (text && text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *out > 0 &&
-	    *out <= INDEX_SAMPLES_MAX)
+	    *out <= most)
 		return 0;
 	return fault_say(fault, DATASET_E_OPEN,
-			 "dataset: '%s' must be a number from 1 on, not '%s'", key,
-			 text ? quote_text(&quote, text) : "");
+			 "dataset: '%s' must be a number from 1 to %" PRIu64 ", not '%s'", key,
+			 most, text ? quote_text(&quote, text) : "");
 }
 
 static void code_free(void *state)
 {
 	struct code_state *code = state;
-	if (code)
+	if (code) {
 		free(code->made);
+		free(code->class_name);
+	}
 	free(code);
+}
+
+/* Classes that have numbers for names. */
+static int code_name_classes(struct code_state *code, const char *classes, struct fault *fault)
+{
+	int r = classes ? code_number("classes", classes, CLASSES_MAX, &code->classes, fault) : 0;
+	if (r || !classes)
+		return r;
+	code->class_name = calloc(code->classes, sizeof(*code->class_name));
+	if (!code->class_name)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < code->classes; i++)
+		snprintf(code->class_name[i], CLASS_NAME, "%u", (unsigned)(uint16_t)i);
+	return 0;
 }
 
 static int code_open(void **state_out, const struct dataset_spec *spec,
@@ -138,7 +160,7 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 	if (!spec->code)
 		return fault_say(fault, DATASET_E_OPEN,
 				 "dataset: 'code' is missing: the identity of the code");
-	int result = code_number("samples", spec->samples, &count, fault);
+	int result = code_number("samples", spec->samples, INDEX_SAMPLES_MAX, &count, fault);
 	if (result)
 		return result;
 	if (spec->pure && strcmp(spec->pure, "no") != 0)
@@ -152,22 +174,27 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 		code_free(code);
 		return -ENOMEM;
 	}
-	result = spec->arrays ? code_arrays_parse(code->array, &code->arrays, spec->arrays,
-						  "dataset", fault)
-			      : 0;
+	result = code_name_classes(code, spec->classes, fault);
+	if (!result && spec->arrays)
+		result = code_arrays_parse(code->array, &code->arrays, spec->arrays, "dataset",
+					   fault);
 	if (result) {
 		code_free(code);
 		return result;
 	}
 	code->pure = !spec->pure;
-	char text[CODE_IDENTITY_MAX + 64];
+	char text[CODE_IDENTITY_MAX + 96];
 	int size = snprintf(text, sizeof(text), "code %.64s %" PRIu64 "%s", spec->code, count,
 			    code->pure ? "" : " not pure");
+	if (code->classes)
+		size += snprintf(text + size, sizeof(text) - (size_t)size, " %" PRIu64 " classes",
+				 code->classes);
 	code->identity = digest_of(text, (size_t)size);
 	*state_out = code;
 	*facts = (struct dataset_facts){
 		.count = count,
 		.fingerprint = code->identity,
+		.class_count = code->classes,
 		.label = {.dtype = "int64", .dims = 0, .count = 1, .bytes = sizeof(int64_t)},
 		.files = true,
 		.index_bytes = count * sizeof(*code->made),
@@ -196,9 +223,7 @@ void code_set(void *state, uint64_t sample, int64_t label, uint64_t size)
 
 static const char *code_class_name(const void *state, uint64_t label)
 {
-	(void)state;
-	(void)label;
-	return "";
+	return ((const struct code_state *)state)->class_name[label];
 }
 
 static size_t code_path(const void *state, uint64_t sample, char *out, size_t size)

@@ -166,12 +166,6 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 				 &why) != 0)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
 	const struct transform_list *list = &pipeline->list;
-	const unsigned ops = list->tensor_op_count;
-	if (pipeline->front && ops && list->tensor_ops[ops - 1].row->mix)
-		return fault_say(fault, PIPELINE_E_TRANSFORM,
-				 "transforms: %s cannot be combined with Map, since its partner "
-				 "would need the code, too: mix batches in the trainer",
-				 list->tensor_ops[ops - 1].row->name);
 	r = list->sized ? pipeline_finish(pipeline, fault) : 0;
 	if (r)
 		return r;

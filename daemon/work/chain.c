@@ -19,9 +19,26 @@ static bool chain_takes_alpha(const struct job *job)
 	return job;
 }
 
-void chain_read(struct job *job, struct input *input, uint64_t sample)
+/* Is it loaded, or not needed any more? Then a job that is made again does not read it twice. */
+static bool input_is_there(const struct job *job, const struct input *input, uint64_t sample,
+			   const struct draw_key *place)
 {
 	const struct source *source = &input->source;
+	const struct supply_key mapped = {true, sample, *place};
+	if (!input->supply || !input->supply->asked || dataset_is_supplied(job->recipe->dataset) ||
+	    input->sample != sample)
+		return false;
+	if (source->outcome == JOB_DONE && source->kind == SOURCE_FILE && source->bytes.size > 0)
+		return true;
+	return supply_find(input->supply, &mapped);
+}
+
+void chain_read(struct job *job, struct input *input, uint64_t sample, const struct draw_key *place)
+{
+	const struct source *source = &input->source;
+	if (input_is_there(job, input, sample, place))
+		return;
+	input->place = *place;
 	source_read(input, job->recipe, sample, true, &job->staged);
 	if (source->kind == SOURCE_KEPT && source->picture->alpha && chain_takes_alpha(job))
 		source_read(input, job->recipe, sample, false, &job->staged);
@@ -33,7 +50,8 @@ void chain_read_partner(struct job *job)
 	while (mixed && !mixed->recipe->fields.mixes)
 		mixed = mixed->sharer;
 	if (mixed)
-		chain_read(job, &job->partner, job_sample(mixed->recipe, mixed->partner_entry));
+		chain_read(job, &job->partner, job_sample(mixed->recipe, mixed->partner_entry),
+			   &mixed->partner_key);
 }
 
 void chain_read_mask(struct job *job, uint64_t sample)
@@ -269,7 +287,8 @@ static int chain_begin_file(struct job *job, struct input *input, struct origina
 			      .key = source_key(input, job->recipe),
 			      .width = original->width,
 			      .height = original->height,
-			      .file_bytes = source->bytes.size,
+			      .file_bytes =
+				      source->lent.data ? source->lent.size : source->bytes.size,
 			      .indexes = job->recipe->seek_indexes,
 			      .rewritten_before = source->rewritten,
 			      .idle = kit->idle};

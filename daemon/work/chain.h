@@ -11,7 +11,8 @@
 
 /* Read an input of the chain's first job, for all: the sample, the sample that the jobs mix it with
  * if one does (all have the same), and the sample's mask if a job has that field. */
-void chain_read(struct job *job, struct input *input, uint64_t sample);
+void chain_read(struct job *job, struct input *input, uint64_t sample,
+		const struct draw_key *place);
 void chain_read_partner(struct job *job);
 void chain_read_mask(struct job *job, uint64_t sample);
 

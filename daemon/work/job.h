@@ -44,6 +44,7 @@ struct purpose {
 	bool has_slot;	 /* it writes a sample into a slot of a ring */
 	bool only_keeps; /* it makes nothing of the pixels */
 	bool copies;	 /* it has no pixels: arrays of a record */
+	bool maps;	 /* the user's code stands amid the transforms */
 };
 
 /* Recipe: facts that the jobs of one stream have in common. */
@@ -88,6 +89,7 @@ struct job {
 	uint64_t needed;		 /* ... and bytes that it is known to take */
 
 	/* The inputs of the chain. Its first job has them, for all. */
+	struct supply supply; /* what producers make for it */
 	struct input own;     /* the sample */
 	struct input partner; /* the sample that it is mixed with, if a job of the chain mixes */
 	struct input mask;    /* the mask of the sample, if a job of the chain has that field */

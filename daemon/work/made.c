@@ -4,20 +4,18 @@
 #include <string.h>
 
 #include "work/chain.h"
-#include "work/write_fields.h"
 
-/* -- arrays ------------------------------------------------------------------------------- */
-
-static enum job_outcome take_arrays(struct job *job)
+/* Copy the arrays of a record into the slot. */
+static enum job_outcome take_arrays(struct job *job, const struct supplied *made)
 {
 	const struct fields *fields = &job->recipe->fields;
-	const uint8_t *from = job->own.record;
+	const uint8_t *from = made->record;
 	size_t whole = 0;
 	for (uint32_t i = 0; i < fields->made; i++)
 		whole += fields->field[fields->made_at[i]].bytes;
-	if (job->own.record_bytes != whole) {
+	if (made->bytes != whole) {
 		fault_say(&job->fault, 1, "a record of %zu bytes, and its arrays have %zu",
-			  job->own.record_bytes, whole);
+			  made->bytes, whole);
 		return JOB_USER;
 	}
 	for (uint32_t i = 0; i < fields->made; i++) {
@@ -28,52 +26,30 @@ static enum job_outcome take_arrays(struct job *job)
 	return JOB_DONE;
 }
 
-static enum job_outcome copy_sample(struct job *job)
+/* Make the picture that a Map's code gets. */
+static void map_begin(struct job *job, struct input *input, const struct supply_key *key,
+		      struct sample_kit *kit)
 {
-	const struct fields *fields = &job->recipe->fields;
-	int64_t index = (int64_t)job->sample;
-	enum job_outcome outcome = take_arrays(job);
-	memcpy(job->field[FIELD_INDEX], &index, sizeof(index));
-	if (fields->made == 1)
-		memset(job->field[FIELD_LABEL], 0, fields->field[FIELD_LABEL].bytes);
-	return outcome;
-}
-
-void made_copy(struct job *job)
-{
-	job->decoded = job->clips = job->shared = job->substituted = false;
-	job->transform_ns = 0;
-	job->used = job->sample;
-	job->outcome = job_is_unwanted(job) ? JOB_UNWANTED
-		       : job->own.record    ? copy_sample(job)
-					    : JOB_AWAITS;
-}
-
-/* -- Map ---------------------------------------------------------------------------------- */
-
-/* Make the picture that the code gets. */
-static void map_begin(struct job *job, struct sample_kit *kit)
-{
+	struct supply *supply = input->supply;
 	struct job_recipe recipe = *job->recipe;
 	recipe.pipeline = pipeline_front(recipe.pipeline);
 	recipe.fields = (struct fields){.count = FIELD_FURTHER, .views = 1};
 	struct job front = {
 		.recipe = &recipe,
 		.key = job->key,
-		.sample = job->sample,
+		.sample = input->sample,
 		.entry = job->entry,
 		.owner = job->owner,
 		.unwanted = job->unwanted,
-		.field = {&job->own.picture},
+		.field = {&supply->picture},
 	};
-	chain_render(&front, &job->own, kit);
-	job->decoded = front.decoded;
-	job->clips = front.clips;
-	job->transform_ns = front.transform_ns;
+	chain_render(&front, input, kit);
+	job->decoded |= front.decoded;
+	job->clips |= front.clips;
+	job->transform_ns += front.transform_ns;
 	job->staged.hits += front.staged.hits;
 	job->staged.misses += front.staged.misses;
-	job->own.pictured = front.outcome == JOB_DONE;
-	job->outcome = job->own.pictured ? JOB_AWAITS : front.outcome;
+	job->outcome = front.outcome == JOB_DONE ? supply_want(supply, key) : front.outcome;
 	job->fault = front.fault;
 }
 
@@ -85,24 +61,19 @@ static bool is_picture(const struct buffer *file)
 }
 
 /* Go on with the picture that the code gave. It is kept nowhere: it may differ each time. */
-static void map_go_on(struct job *job, struct sample_kit *kit)
+static void map_go_on(struct job *job, const struct supplied *made, struct sample_kit *kit)
 {
 	struct job_recipe recipe = *job->recipe;
-	struct source *source = &job->own.source;
-	size_t size = job->own.record_bytes;
-	if (buffer_reserve(&source->bytes, size) < 0) {
-		job->outcome = JOB_MEMORY;
-		return;
-	}
-	memcpy(source->bytes.data, job->own.record, size);
-	source->bytes.size = size;
-	source->kind = SOURCE_FILE;
-	source->rewritten = false;
-	source->outcome = JOB_DONE;
+	struct input input = {
+		.sample = made->key.sample,
+		.source = {.kind = SOURCE_FILE,
+			   .lent = {.data = made->copy.data, .size = made->bytes},
+			   .outcome = JOB_DONE},
+	};
 	job->outcome = JOB_USER;
-	if (!is_picture(&source->bytes)) {
+	if (!is_picture(&input.source.lent)) {
 		fault_say(&job->fault, 1, "a record of %zu bytes that is no PNM picture (P5, P6)",
-			  size);
+			  made->bytes);
 		return;
 	}
 	recipe.keeper = (struct keeper){.pictures = NULL};
@@ -111,29 +82,27 @@ static void map_go_on(struct job *job, struct sample_kit *kit)
 	struct job rest = *job;
 	rest.recipe = &recipe;
 	rest.transform_ns = 0;
-	chain_render(&rest, &job->own, kit);
+	chain_render(&rest, &input, kit);
+	decoder_end(kit->decoder); /* it reads this input */
 	job->transform_ns += rest.transform_ns;
 	job->outcome = rest.outcome;
 	job->fault = rest.fault;
 }
 
-void made_map(struct job *job, struct sample_kit *kit)
+void made_render(struct job *job, struct input *input, struct sample_kit *kit)
 {
-	struct input *own = &job->own;
-	job->shared = job->substituted = false;
-	job->used = job->sample;
-	if (job_is_unwanted(job))
-		job->outcome = JOB_UNWANTED;
-	else if (!own->pictured)
-		map_begin(job, kit);
-	else if (!own->record)
-		job->outcome = JOB_AWAITS;
-	else if (job->recipe->fields.made)
-		job->outcome = take_arrays(job);
-	else
-		map_go_on(job, kit);
-	if (job->outcome == JOB_DONE)
-		write_numbers(job);
-	if (job_is_unwanted(job))
-		job->outcome = JOB_UNWANTED;
+	const struct supply_key key = {job->recipe->purpose->maps, input->sample, job->key};
+	const struct supplied *made = supply_find(input->supply, &key);
+	if (!made && key.mapped) {
+		map_begin(job, input, &key, kit);
+	} else if (!made) {
+		job->outcome = supply_want(input->supply, &key);
+	} else if (made->outcome != JOB_DONE) {
+		job->outcome = made->outcome;
+		job->fault = made->fault;
+	} else if (job->recipe->fields.made) {
+		job->outcome = take_arrays(job, made);
+	} else {
+		map_go_on(job, made, kit);
+	}
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Made: what workers do with what the user's code made in a producer's tray. They copy it out
- * before they look at it, since a producer may change it at any time.
- *
- * Arrays are copied into the slot. A picture at a Map has two visits to a worker: the first makes
- * the picture that the code gets, and ends in JOB_AWAITS; the second takes the code's answer, a
- * binary PNM file (P5 or P6) or arrays, and makes the sample of it.
+ * Made: samples of what the user's code made (supply.h): arrays, which are copied into the slot, or
+ * at a Map a picture, a binary PNM file (P5 or P6), which the transforms behind it go on with. What
+ * a Map's code gets is made here, too.
  */
 #ifndef STOKER_WORK_MADE_H
 #define STOKER_WORK_MADE_H
 
 #include "work/kit.h"
 
-/* Both set the outcome; JOB_AWAITS: a producer is needed first. */
-void made_copy(struct job *job);
-void made_map(struct job *job, struct sample_kit *kit);
+/* As chain_render(), with purpose_copy and purpose_map. JOB_AWAITS: a producer is needed first. */
+void made_render(struct job *job, struct input *input, struct sample_kit *kit);
 
 #endif

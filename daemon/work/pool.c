@@ -249,7 +249,7 @@ static void fetcher_run(struct thread *thread)
 		sample_fetch(job);
 		pthread_mutex_lock(&pool->lock);
 		thread->reads = NULL;
-		if (job->own.source.outcome == JOB_AWAITS) {
+		if (job->supply.wants) {
 			job->outcome = JOB_AWAITS;
 			pool_finish(pool, job);
 			continue;

@@ -33,6 +33,15 @@ void sample_kit_deinit(struct sample_kit *kit)
 	*kit = SAMPLE_KIT_NULL;
 }
 
+static void sample_render(struct job *job, struct input *input, struct sample_kit *kit)
+{
+	const struct purpose *purpose = job->recipe->purpose;
+	if (purpose->copies || purpose->maps)
+		made_render(job, input, kit);
+	else
+		chain_render(job, input, kit);
+}
+
 /* Try the samples behind a bad one in its place, in order; behind the last comes the first. This is
  * deterministic. The draws stay those of the position. */
 static void sample_substitute(struct job *job, struct sample_kit *kit)
@@ -40,16 +49,22 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 	const struct job_recipe *recipe = job->recipe;
 	struct job other = *job; /* so that the fault of the bad sample is kept */
 	other.sharer = NULL;
+	const struct fault *why = &job->fault;
 	for (uint64_t i = 1; i <= recipe->substitutes && i < recipe->count; i++) {
+		if (other.own.supply)
+			supply_spoil(other.own.supply, job->used, &job->key, other.outcome, why);
+		why = &other.fault;
 		job->used = job_sample(recipe, (job->entry + i) % recipe->count);
-		chain_read(&other, &other.own, job->used);
+		chain_read(&other, &other.own, job->used, &job->key);
 		if (other.own.source.outcome == JOB_DONE)
 			chain_read_mask(&other, job->used);
-		chain_render(&other, &other.own, kit);
+		sample_render(&other, &other.own, kit);
 		job->substituted = other.outcome == JOB_DONE;
-		if (job->substituted)
+		if (job->substituted || other.outcome == JOB_AWAITS)
 			break;
 	}
+	if (other.outcome == JOB_AWAITS)
+		job->outcome = JOB_AWAITS;
 	source_release(&other.own.source);
 	job->own = other.own;
 	job->mask = other.mask;
@@ -88,8 +103,9 @@ static void sample_mix(struct job *job, struct input *input, struct sample_kit *
 		.entry = job->partner_entry,
 		.field = {kit->partner.data, label, &index},
 		.unwanted = job->unwanted,
+		.own = {.supply = input->supply, .label = input->label},
 	};
-	chain_render(&other, input, kit);
+	sample_render(&other, input, kit);
 	sample_finish(&other, kit);
 	decoder_end(kit->decoder); /* it may read a substitute, which is the other's */
 	source_deinit(&other.own.source);
@@ -101,6 +117,8 @@ static void sample_mix(struct job *job, struct input *input, struct sample_kit *
 	}
 	job->substituted = false;
 	job->outcome = other.outcome;
+	if (other.outcome == JOB_AWAITS)
+		return;
 	fault_say(&job->fault, 1, "sample %" PRIu64 ", which it is mixed with: %s", other.sample,
 		  other.fault.text);
 }
@@ -109,7 +127,7 @@ static void sample_mix(struct job *job, struct input *input, struct sample_kit *
 
 bool sample_needs_fetch(const struct job *job)
 {
-	return !dataset_has_pixels(job->recipe->dataset) && !job->own.record && !job->own.pictured;
+	return !dataset_has_pixels(job->recipe->dataset) && !job->supply.asked;
 }
 
 void sample_forget(struct job *job)
@@ -120,9 +138,12 @@ void sample_forget(struct job *job)
 
 static void read_inputs(struct job *job)
 {
-	if (job->own.pictured) /* nothing is wanted of its file any more */
-		return;
-	chain_read(job, &job->own, job->sample);
+	job->partner.supply = &job->supply;
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
+		sharer->own.supply = &job->supply;
+	job->supply.alone = !job->sharer;
+	supply_take(&job->supply, !job->recipe->fields.made);
+	chain_read(job, &job->own, job->sample, &job->key);
 	if (job->own.source.outcome == JOB_DONE)
 		chain_read_mask(job, job->sample);
 	chain_read_partner(job);
@@ -160,7 +181,7 @@ static bool chain_is_unwanted(const struct job *job)
 
 static void chain_write(struct job *job, struct sample_kit *kit)
 {
-	chain_render(job, &job->own, kit);
+	sample_render(job, &job->own, kit);
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
 		sample_finish(sharer, kit);
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
@@ -171,9 +192,7 @@ static void chain_write(struct job *job, struct sample_kit *kit)
 
 static void run_write(struct job *job, struct sample_kit *kit)
 {
-	job->decoded = job->clips = false;
-	job->transform_ns = 0;
-	if (!chain_is_unwanted(job))
+	if (!job->supply.wants && !chain_is_unwanted(job))
 		chain_write(job, kit);
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer) {
 		if (!job_is_unwanted(sharer))
@@ -181,12 +200,8 @@ static void run_write(struct job *job, struct sample_kit *kit)
 		sharer->outcome = JOB_UNWANTED; /* whatever became of it, nobody will look */
 		sharer->substituted = false;
 	}
-}
-
-static void run_copy(struct job *job, struct sample_kit *kit)
-{
-	(void)kit;
-	made_copy(job);
+	if (job->supply.wants)
+		job->outcome = JOB_AWAITS;
 }
 
 static void run_index(struct job *job, struct sample_kit *kit)
@@ -237,8 +252,8 @@ static void run_warm(struct job *job, struct sample_kit *kit)
 }
 
 const struct purpose purpose_write = {.run = run_write, .has_slot = true};
-const struct purpose purpose_copy = {.run = run_copy, .has_slot = true, .copies = true};
-const struct purpose purpose_map = {.run = made_map, .has_slot = true};
+const struct purpose purpose_copy = {.run = run_write, .has_slot = true, .copies = true};
+const struct purpose purpose_map = {.run = run_write, .has_slot = true, .maps = true};
 const struct purpose purpose_index = {.run = run_index};
 const struct purpose purpose_measure = {.run = run_measure};
 const struct purpose purpose_warm = {.run = run_warm, .only_keeps = true};
@@ -246,7 +261,7 @@ const struct purpose purpose_warm = {.run = run_warm, .only_keeps = true};
 void sample_make(struct job *job, struct sample_kit *kit)
 {
 	uint64_t start = clock_ns();
-	if (!sample_needs_fetch(job) && !job->recipe->purpose->copies)
+	if (!sample_needs_fetch(job))
 		read_inputs(job);
 	job->recipe->purpose->run(job, kit);
 	decoder_end(kit->decoder);

@@ -37,30 +37,35 @@ static bool source_find(struct input *input, const struct job_recipe *recipe, bo
 	return true;
 }
 
-/* Copy what a producer made before anybody looks at it. */
+/* Find what a producer made of it, or ask for that. */
 static enum job_outcome source_take_record(struct input *input, const struct job_recipe *recipe)
 {
 	struct source *source = &input->source;
-	size_t size = input->record_bytes;
-	int64_t label;
-	if (!input->record)
-		return JOB_AWAITS;
-	if (size <= sizeof(label) || size - sizeof(label) > recipe->max_bytes) {
+	const struct supply_key key = {false, input->sample, input->place};
+	const struct supplied *made = supply_find(input->supply, &key);
+	if (!made)
+		return supply_want(input->supply, &key);
+	if (made->outcome != JOB_DONE) {
+		source->fault = made->fault;
+		return made->outcome;
+	}
+	input->label = 0;
+	if (recipe->purpose->copies)
+		return JOB_DONE;
+	const size_t size = made->bytes;
+	if (size <= sizeof(input->label) || size - sizeof(input->label) > recipe->max_bytes) {
 		fault_say(
 			&source->fault, 1,
 			"a record of %zu bytes: it must have a label of 8 bytes and then a file's "
 			"bytes, at most %zu",
 			size, recipe->max_bytes);
-		return size <= sizeof(label) ? JOB_USER : JOB_LIMIT;
+		return size <= sizeof(input->label) ? JOB_USER : JOB_LIMIT;
 	}
-	if (buffer_reserve(&source->bytes, size - sizeof(label)) < 0)
-		return JOB_MEMORY;
-	memcpy(&label, input->record, sizeof(label));
-	input->label = label;
-	source->bytes.size = size - sizeof(label);
-	memcpy(source->bytes.data, input->record + sizeof(label), source->bytes.size);
-	return outcome_of_read(dataset_supply(recipe->dataset, input->sample, label, &source->bytes,
-					      &source->stamp, &source->fault));
+	memcpy(&input->label, made->copy.data, sizeof(input->label));
+	source->lent = (struct buffer){.data = made->copy.data + sizeof(input->label),
+				       .size = size - sizeof(input->label)};
+	return outcome_of_read(dataset_supply(recipe->dataset, input->sample, input->label,
+					      &source->lent, &source->stamp, &source->fault));
 }
 
 static void source_read_file(struct input *input, const struct job_recipe *recipe,
@@ -85,7 +90,7 @@ void source_read(struct input *input, const struct job_recipe *recipe, uint64_t 
 	source->rewritten = false;
 	source->kind = dataset_has_pixels(recipe->dataset) ? SOURCE_ARRAY : SOURCE_FILE;
 	if (recipe->purpose->copies) {
-		source->outcome = input->record ? JOB_DONE : JOB_AWAITS;
+		source->outcome = source_take_record(input, recipe);
 		return;
 	}
 	if (source->kind == SOURCE_ARRAY || source_find(input, recipe, pixels))
@@ -95,8 +100,8 @@ void source_read(struct input *input, const struct job_recipe *recipe, uint64_t 
 	else
 		source_read_file(input, recipe, reads);
 	if (source->outcome != JOB_DONE)
-		source->bytes.size = 0;
-	source->bytes_read = source->bytes.size;
+		source->bytes.size = source->lent.size = 0;
+	source->bytes_read = source->lent.data ? source->lent.size : source->bytes.size;
 	/* A file of the same content may have been decoded, also for another dataset. */
 	const struct picture_key key = source_key(input, recipe);
 	if (source->outcome == JOB_DONE && pixels &&
@@ -123,6 +128,7 @@ void source_release(struct source *source)
 {
 	picture_unpin(source->picture);
 	source->picture = NULL;
+	source->lent = BUFFER_NULL;
 }
 
 void source_deinit(struct source *source)
@@ -133,7 +139,9 @@ void source_deinit(struct source *source)
 
 const struct buffer *source_bytes(const struct source *source)
 {
-	return source->picture ? &source->picture->memory : &source->bytes;
+	if (source->picture)
+		return &source->picture->memory;
+	return source->lent.data ? &source->lent : &source->bytes;
 }
 
 /* -- begin -------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 #include "store/keeper.h"
 #include "transform/pipeline.h"
 #include "work/outcome.h"
+#include "work/supply.h"
 
 struct job_recipe;
 struct stage_reads;
@@ -36,6 +37,7 @@ enum source_kind { SOURCE_FILE, SOURCE_KEPT, SOURCE_STORED, SOURCE_ARRAY };
 struct source {
 	enum source_kind kind;
 	struct buffer bytes; /* FILE: what was read; owned */
+	struct buffer lent;  /* FILE: what a producer made, in its place; the supply's */
 	bool rewritten;	     /* FILE: it is a rewritten one */
 	/* KEPT: the pixels. FILE: the rewritten file in memory, in place of `bytes`. Pinned. */
 	struct cached_picture *picture;
@@ -49,20 +51,14 @@ struct source {
 struct input {
 	uint64_t sample;
 	struct source source;
-	/* Of a dataset of kind code: what a producer made (dataset/code.h), borrowed, in memory
-	 * that the producer may change at any time; NULL: nothing yet. */
-	const uint8_t *record;
-	size_t record_bytes;
-	int64_t label; /* of that record */
-	/* Where the user's code is amid the transforms: what it gets, if that is made. Then the
-	 * record is what it made of that. */
-	struct front_picture picture;
-	bool pictured;
+	struct draw_key place; /* where it stands: what its code draws depends on that */
+	struct supply *supply; /* of the job: what producers have made for it */
+	int64_t label;	       /* of a dataset of kind code: as it came with the bytes */
 };
 
-/* Find what is kept of the sample, else read its file, or copy its record, and set the outcome:
- * JOB_AWAITS, if there is none yet. `pixels`: KEPT and STORED will do. Counts staged reads in
- * `reads`. May be called again. Blocks on storage. */
+/* Find what is kept of the sample, else read its file, or what a producer made of it, and set the
+ * outcome: JOB_AWAITS, if that is not made yet. `pixels`: KEPT and STORED will do. Counts staged
+ * reads in `reads`. May be called again. Blocks on storage. */
 void source_read(struct input *input, const struct job_recipe *recipe, uint64_t sample, bool pixels,
 		 struct stage_reads *reads);
 /* Read the file of the sample's mask. */

@@ -114,6 +114,15 @@ static void write_one_hot(struct job *job)
 		  classes);
 }
 
+/* Does the user's code make this one? */
+static bool field_is_made(const struct fields *fields, uint32_t field)
+{
+	for (uint32_t i = 0; i < fields->made; i++)
+		if (fields->made_at[i] == field)
+			return true;
+	return false;
+}
+
 void write_numbers(struct job *job)
 {
 	const struct fields *fields = &job->recipe->fields;
@@ -121,9 +130,11 @@ void write_numbers(struct job *job)
 	memcpy(job->field[FIELD_INDEX], &index, sizeof(index));
 	if (fields->classes)
 		write_one_hot(job);
-	else
+	else if (!field_is_made(fields, FIELD_LABEL))
 		read_label(job, job->field[FIELD_LABEL]);
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
+		if (field_is_made(fields, i))
+			continue;
 		const struct column *column = field_column(job, i);
 		if (column->kind == COLUMN_NUMBERS || column->kind == COLUMN_BYTES)
 			column_read(column, job->used, job->field[i]);

@@ -313,8 +313,6 @@ REFUSED = {
     "one channel": ([*BEFORE, {"name": "Grayscale"}, MAP], {}, "num_output_channels 3"),
     "five crops before it": ([{"name": "FiveCrop", "size": 8}, MAP], {}, "FiveCrop or TenCrop"),
     "views": ([*BEFORE, MAP], {"views": 2}, "views and Map cannot be combined"),
-    "substitutes": ([*BEFORE, MAP], {"bad_samples": "substitute"}, "cannot be combined"),
-    "mixing": ([*BEFORE, MAP, {"name": "MixUp"}], {"dtype": "float32"}, "in the trainer"),
     "no secret": ([*BEFORE, MAP], {"secret": b""}, "secret must be 16 bytes"),
 }
 

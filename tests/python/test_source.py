@@ -98,6 +98,14 @@ def test_pictures_are_transformed_like_files(load, folder, pure):
         assert epoch(code) == epoch(files)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_pairs_are_mixed_as_those_of_files(load, folder, count):
+    choice = stoker.RandomChoice([stoker.MixUp(0.8), stoker.CutMix()])
+    options = {"transforms": [*STEPS, choice], "dtype": "float32"}
+    code = load(stoker.Source(own_code.Files(folder), classes=3), num_workers=count, **options)
+    assert epoch(code) == epoch(load(folder, **options))
+
+
 def test_pictures_that_are_drawn_are_kept_nowhere(load, folder):
     """Nor are their labels; and each echo of a sample has its own."""
     def made(count):

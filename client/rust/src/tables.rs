@@ -516,7 +516,7 @@ pub struct Dataset {
     pub label: String,
     /// Those that become fields, with blanks between (tar, tfrecord).
     pub components: String,
-    /// Labels are numbers of so many classes (tar, tfrecord).
+    /// Labels are numbers of so many classes (tar, tfrecord, code).
     pub classes: String,
     /// What a sample is without one: error or skip (tar, tfrecord).
     pub missing_component: String,

@@ -76,7 +76,7 @@ static uint64_t aligned(uint64_t bytes)
 /* Bytes of the picture that it is made of. */
 static uint64_t job_picture(const struct job *job)
 {
-	return job->own.pictured ? aligned(job->own.picture.bytes.size) : 0;
+	return job->supply.key.mapped ? aligned(job->supply.picture.bytes.size) : 0;
 }
 
 /* Bytes of what is made of it, as far as that is known; a picture is expected to stay as large. */
@@ -88,8 +88,8 @@ static uint64_t job_record(const struct job *job)
 		return aligned(job->needed);
 	for (uint32_t i = 0; i < fields->made; i++)
 		bytes += fields->field[fields->made_at[i]].bytes;
-	if (!fields->made && job->own.pictured)
-		bytes = job->own.picture.bytes.size + HEADER_BYTES;
+	if (!fields->made && job->supply.key.mapped)
+		bytes = job->supply.picture.bytes.size + HEADER_BYTES;
 	return aligned(bytes);
 }
 
@@ -116,15 +116,16 @@ static int tray_grow(struct producer *producer, uint64_t bytes, struct fault *fa
 static void sample_pack(struct packer *packer, const struct producer *producer,
 			const struct group *group, const struct job *job, uint64_t *at)
 {
-	pack_list(packer, job->own.pictured ? 6 : 3);
-	pack_uint(packer, job->sample);
-	pack_uint(packer, job->key.epoch);
-	pack_uint(packer, job->key.position);
-	if (!job->own.pictured)
+	const struct supply_key *key = &job->supply.key;
+	pack_list(packer, key->mapped ? 6 : 3);
+	pack_uint(packer, key->sample);
+	pack_uint(packer, key->place.epoch);
+	pack_uint(packer, key->place.position);
+	if (!key->mapped)
 		return;
 	pack_uint(packer, group_offset(producer, group) + *at);
-	pack_uint(packer, (uint64_t)job->own.picture.height);
-	pack_uint(packer, (uint64_t)job->own.picture.width);
+	pack_uint(packer, (uint64_t)job->supply.picture.height);
+	pack_uint(packer, (uint64_t)job->supply.picture.width);
 	*at += job_picture(job);
 }
 
@@ -149,11 +150,11 @@ static bool group_send(struct producer *producer, const struct group *group)
 /* Put the job's picture into the group's area. */
 static void group_take(struct producer *producer, struct group *group, struct job *job)
 {
-	const struct buffer *picture = &job->own.picture.bytes;
+	const struct buffer *picture = &job->supply.picture.bytes;
 	job->group = group;
 	job->producer = producer;
 	group->job[group->count++] = job;
-	if (!job->own.pictured)
+	if (!job->supply.key.mapped)
 		return;
 	memcpy(producer->tray.map + group_offset(producer, group) + group->taken, picture->data,
 	       picture->size);

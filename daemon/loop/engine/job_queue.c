@@ -27,7 +27,7 @@ void job_queue_deinit(struct job_queue *queue)
 		struct job *job = queue->spare;
 		queue->spare = job->next;
 		source_deinit(&job->own.source);
-		buffer_deinit(&job->own.picture.bytes);
+		supply_deinit(&job->supply);
 		source_deinit(&job->partner.source);
 		source_deinit(&job->mask.source);
 		free(job);
@@ -48,7 +48,7 @@ void job_queue_free(struct core *core, struct job *job)
 	sample_forget(job);
 	buffer_wane(&job->own.source.bytes, KEEP_LEAST);
 	buffer_trim(&job->own.source.bytes, KEEP_BYTES);
-	buffer_trim(&job->own.picture.bytes, KEEP_BYTES);
+	supply_trim(&job->supply, KEEP_BYTES);
 	buffer_trim(&job->mask.source.bytes, KEEP_BYTES);
 	buffer_trim(&job->partner.source.bytes, KEEP_BYTES);
 	job->next = core->jobs->spare;
@@ -84,8 +84,9 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->partner.source.bytes_read = 0;
 	job->fetch_ns = job->fetched_ns = 0; /* it may have nothing to be fetched */
 	job->staged = (struct stage_reads){0};
-	job->own.record = NULL;
-	job->own.pictured = false;
+	supply_clear(&job->supply);
+	job->decoded = job->clips = job->shared = false;
+	job->transform_ns = 0;
 	job->needed = 0;
 	job->work_ns = 0;
 	job->group = job->producer = NULL;
@@ -100,7 +101,7 @@ void job_queue_order(struct core *core, struct job *job, struct flow *flow)
 	struct job_queue *queue = core->jobs;
 	job->flow = flow;
 	job->cost_ns = flow->cost_ns ? flow->cost_ns : UNKNOWN_COST_NS;
-	if (!job->own.record) /* else it was ordered before a producer made its record */
+	if (!job->supply.asked) /* else it was ordered before a producer had it */
 		job->ordered_ns = clock_ns();
 	job->next = NULL;
 	*queue->ordered_end = job;

@@ -30,7 +30,7 @@ static struct stream *job_stream(const struct job *job)
 static struct code *job_code(const struct job *job)
 {
 	const struct stream *stream = job_stream(job);
-	return job->own.pictured ? stream->order.map : stream->entry->code;
+	return job->supply.key.mapped ? stream->order.map : stream->entry->code;
 }
 
 /* -- what is not made ---------------------------------------------------------------------- */
@@ -42,23 +42,40 @@ static bool chain_is_unwanted(const struct job *job)
 	return !job;
 }
 
-static void job_fail(struct job *job, enum job_outcome outcome, const char *text)
+/* Nobody wants it any more. */
+static void lend_drop(struct code *code, struct job *job)
 {
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer) {
-		sharer->outcome = job_is_unwanted(sharer) ? JOB_UNWANTED : outcome;
+		sharer->outcome = JOB_UNWANTED;
 		sharer->substituted = false;
-		fault_say(&sharer->fault, 1, "%s", text);
 	}
+	job->next = code->failed;
+	code->failed = job;
 }
 
-/* A sample that is not made: bad, in these words. */
+static void job_return(struct core *core, struct job *job)
+{
+	flow_take_back(job->flow);
+	job->fetched_ns = clock_ns(); /* so far it waited for the code */
+	job_queue_order(core, job, job->flow);
+}
+
+/* Answer that it is not made, in these words. A worker sees what becomes of it: it is bad, or gets
+ * a substitute. */
 static void lend_spoil(struct code *code, struct job *job, enum job_outcome outcome,
 		       const char *text)
 {
-	job_fail(job, outcome, text);
-	core_count(code->core, COUNTER_PRODUCED_FAILED, !job_is_unwanted(job));
-	job->next = code->failed;
-	code->failed = job;
+	struct supply *supply = &job->supply;
+	if (chain_is_unwanted(job)) {
+		lend_drop(code, job);
+		return;
+	}
+	supply->answered = true;
+	supply->record = NULL;
+	supply->outcome = outcome;
+	fault_say(&supply->fault, 1, "%s", text);
+	core_count(code->core, COUNTER_PRODUCED_FAILED, 1);
+	job_return(code->core, job);
 }
 
 struct job *lend_take_failed(struct core *core)
@@ -82,10 +99,11 @@ void lend_take(struct core *core, struct job *job)
 	struct code *code = job_code(job);
 	job_queue_back(core, job);
 	flow_lend(job->flow);
+	job->supply.asked = true;
 	job->failures = 0; /* of this code, at this place */
 	job->needed = 0;
 	if (chain_is_unwanted(job)) /* nobody would cancel it any more */
-		lend_spoil(code, job, JOB_UNWANTED, "");
+		lend_drop(code, job);
 	else
 		code_push(code, job);
 }
@@ -127,7 +145,9 @@ struct job *lend_cancel(const struct ring *ring)
 void lend_again(struct job *job, struct flow *flow)
 {
 	job->flow = flow;
-	if (job->failures)
+	if (!job->supply.wants) /* another one led the chain: it begins again */
+		job_return(job_code(job)->core, job);
+	else if (job->failures)
 		code_push_alone(job_code(job), job);
 	else
 		code_push(job_code(job), job);
@@ -142,9 +162,9 @@ static void lend_refuse(struct code *code, const struct fault *why)
 	struct fault fault;
 	if (job->needed) /* the producer said so, in words of its own */
 		fault_say(&fault, 1, "%s: %s", job->fault.text, why->text);
-	else if (job->own.pictured)
-		fault_say(&fault, 1, "a picture of %d x %d pixels: %s", job->own.picture.width,
-			  job->own.picture.height, why->text);
+	else if (job->supply.key.mapped)
+		fault_say(&fault, 1, "a picture of %d x %d pixels: %s", job->supply.picture.width,
+			  job->supply.picture.height, why->text);
 	else
 		fault = *why;
 	lend_spoil(code, job, JOB_LIMIT, fault.text);
@@ -170,6 +190,7 @@ void lend_all(struct core *core)
 	uint64_t now_ns = clock_ns();
 	list_for_each(code, next, &core->codes, struct code, link)
 		code_lend(code, now_ns);
+	job_queue_submit(core);
 }
 
 /* -- answers -------------------------------------------------------------------------------- */
@@ -204,13 +225,6 @@ static struct job *group_answer(struct group *group, uint64_t place)
 	return group->job[place];
 }
 
-static void job_return(struct core *core, struct job *job)
-{
-	flow_take_back(job->flow);
-	job->fetched_ns = clock_ns(); /* so far it waited for the code */
-	job_queue_order(core, job, job->flow);
-}
-
 static bool value_uints(const struct value *list, uint64_t out[3])
 {
 	if (value_kind(list) != VALUE_LIST || value_count(list) != 3)
@@ -240,8 +254,10 @@ static const char *take_record(struct producer *producer, struct group *group,
 	if (bytes > code->largest)
 		code->largest = bytes;
 	group->copying++;
-	job->own.record = producer->tray.map + offset;
-	job->own.record_bytes = bytes;
+	job->supply.answered = true;
+	job->supply.outcome = JOB_DONE;
+	job->supply.record = producer->tray.map + offset;
+	job->supply.record_bytes = bytes;
 	producer->made++;
 	core_count(code->core, COUNTER_PRODUCED, 1);
 	job_return(code->core, job);
@@ -294,7 +310,7 @@ void lend_copied(struct job *job)
 {
 	struct group *group = job->group;
 	struct producer *producer = job->producer;
-	job->own.record = NULL;
+	job->supply.answered = false; /* if no worker took it */
 	job->group = NULL;
 	if (!group)
 		return;
@@ -320,7 +336,7 @@ static void group_lose(struct producer *producer, struct group *group, bool begu
 		job->group = NULL;
 		job->failures += begun;
 		if (chain_is_unwanted(job)) /* it would wait here for a producer for ever */
-			lend_spoil(code, job, JOB_UNWANTED, why);
+			lend_drop(code, job);
 		else if (begun && alone && job->failures > 1) {
 			fault_say(&fault, 1, "%s, twice", why);
 			lend_spoil(code, job, JOB_USER, fault.text);
@@ -346,6 +362,7 @@ void lend_lose(struct producer *producer, const char *why)
 		if (!group->copying)
 			group->number = 0;
 	}
+	job_queue_submit(producer->code->core);
 	producer_free_if_unused(producer);
 }
 

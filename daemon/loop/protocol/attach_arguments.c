@@ -176,16 +176,8 @@ static int take_secret(struct attach_arguments *out, const struct message_attach
 			"ones, which its producers show, too",
 			sizeof(out->secret));
 	memcpy(out->secret, secret.data, secret.size);
-	if (maps && out->order.substitute)
-		return fault_say(fault, 1,
-				 "bad_samples substitute and Map cannot be combined: have the code "
-				 "of Map give something for what it cannot take");
 	if (!out->dataset.code)
 		return 0;
-	if (out->order.substitute)
-		return fault_say(fault, 1,
-				 "bad_samples substitute is not built yet for datasets of kind "
-				 "code: have the code give another sample");
 	if (out->dataset.arrays && out->fields.views > 1)
 		return fault_say(fault, 1,
 				 "views are of pictures, and this code gives arrays: have it give "

@@ -41,6 +41,8 @@ class Source:
         like: a sample, to see what samples are; None: the code makes sample 0 for that, here.
         version: names what the code does: two codes of one version are taken as the same; None: a
             digest of its code and state.
+        classes: of bytes and pictures: labels are numbers of so many classes, for ``one_hot``,
+            MixUp and CutMix.
         external: its processes are those of `stoker produce`, which outlive trainers: loaders start
             none.
 
@@ -51,11 +53,14 @@ class Source:
     @_options.named
     def __init__(self, code: Any, samples: Optional[int] = None, *, gives: str = "bytes",
                  pure: Optional[bool] = None, like: Any = None, version: Optional[str] = None,
-                 external: bool = False) -> None:
+                 external: bool = False, classes: Optional[int] = None) -> None:
         if gives not in ("bytes", "picture", "arrays"):
             raise ValueError(f"gives must be 'bytes', 'picture' or 'arrays', not {gives!r}")
         if gives == "arrays" and pure is not None:
             raise ValueError("pure is for bytes and pictures: arrays are made anew each time")
+        if gives == "arrays" and classes is not None:
+            raise ValueError("classes are of bytes and pictures: arrays have no labels")
+        self.classes = classes
         self.gives, self.pure = gives, gives == "bytes" if pure is None else pure
         self._counted = samples is None
         if samples is None:
@@ -115,6 +120,8 @@ class Source:
                              "now: make another Source of it, and another loader")
         out = {"path": f"code:{self.name}", "kind": "code", "code": self.identity(),
                "samples": str(self.samples)}
+        if self.classes is not None:
+            out["classes"] = str(self.classes)
         if self.tree is not None:
             out["arrays"] = self.tree.described()
         elif not self.pure:
