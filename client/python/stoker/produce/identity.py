@@ -27,6 +27,8 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 import numpy as np
 
+from . import contents
+
 _BYTES = 16
 # What the compiler and the interpreter write into a class, and what says nothing of what it does.
 _OF_NO_EFFECT = {"__module__", "__dict__", "__weakref__", "__doc__", "__annotations__",
@@ -154,8 +156,7 @@ class _Walk:
         if thing.dtype.hasobject:
             return _hash("objects", str(thing.dtype), *thing.shape,
                          *self._each(thing.ravel().tolist(), where))
-        content = hashlib.blake2b(np.ascontiguousarray(thing).data, digest_size=_BYTES)
-        return _hash("array", str(thing.dtype.descr), *thing.shape, content.digest())
+        return _hash("array", str(thing.dtype.descr), *thing.shape, contents.digest(thing))
 
     def _generator(self, thing: Any, where: str) -> bytes:
         return _hash("generator", type(thing).__qualname__)
