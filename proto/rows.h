@@ -41,7 +41,8 @@
 	R(uint, stream, ALWAYS, NONE, "", "number of the stream")                                  \
 	R(uint, dataset, ALWAYS, NONE, "", "number of its dataset")                                \
 	R(entries, spec, ALWAYS, NONE, "",                                                         \
-	  "the keys of dataset in ATTACH; of a joined one path and kind for people")               \
+	  "the keys of dataset in ATTACH that no column has; of a joined one path and kind for "   \
+	  "people")                                                                                \
 	R(text, bad_samples, ALWAYS, NONE, "", "as in ATTACH")                                     \
 	R(boolean, exif_orientation, ALWAYS, NONE, "", "as in ATTACH")                             \
 	R(hex, fingerprint, ALWAYS, NONE, "", "that of the dataset")                               \

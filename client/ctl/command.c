@@ -310,7 +310,8 @@ static int run_bench(const struct command *command, const struct invocation *inv
 static int ask_preview(struct control *control, const struct invocation *invocation, json_t **out)
 {
 	const struct preview preview = {
-		.dataset = invocation->arguments[0],
+		.dataset = invocation->n_arguments ? invocation->arguments[0] : NULL,
+		.stream = invocation->stream,
 		.transforms = invocation->transforms,
 		.output = invocation->output,
 		.epoch = invocation->epoch,
@@ -479,8 +480,8 @@ const struct command commands[] = {
 	 1, run_fit},
 	{"bench", "DATASET", "measure loading speed; say what limits it and what to change", "tbSk",
 	 1, run_bench},
-	{"preview", "DATASET", "write transformed samples to an image: -t T -o sheet.png",
-	 "teorcxlk", 1, run_preview},
+	{"preview", "[DATASET]", "write transformed samples to an image: -t T -o sheet.png",
+	 "teorcxlkL", 1, run_preview},
 	{"ping", "", "check that the daemon answers, and how fast", "", 0, run_ping},
 	{"upgrade", "", "replace the daemon by its new version, under its readers", "", 0,
 	 run_upgrade, "replace the daemon by its new version; stop it"},

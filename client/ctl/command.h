@@ -21,7 +21,7 @@ struct invocation {
 	const char *transforms, *batch_size, *seconds;
 	const char *rows, *cols, *seed, *split, *kind;
 	const char *name, *rescale, *zca_epsilon;
-	const char *interval;
+	const char *interval, *stream;
 	const char *per_pixel, *zca, *exif; /* flags: not NULL if given */
 };
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/ctl/show/values.h"
+
 #define TIMEOUT_MS 60000
 
 int fetch_number(const char *text, const char *name, uint64_t most, uint64_t *out,
@@ -40,6 +42,52 @@ int fetch_batch(const char *socket, const struct stoker_options *options, fetch_
 		r = fault_say(fault, r, "%s", stoker_error(stoker));
 	stoker_free(stoker);
 	return r;
+}
+
+static json_t *row_of(const json_t *streams, uint64_t number)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(streams, i, row)
+	{
+		if ((uint64_t)whole_of(row, ROW_KEY(stream, stream)) == number)
+			return json_incref(row);
+	}
+	return NULL;
+}
+
+int fetch_stream(struct control *control, const char *number, json_t **row_out)
+{
+	json_t *streams = NULL, *row = NULL;
+	uint64_t wanted;
+	int r = fetch_number(number, "stream", UINT64_MAX, &wanted, &control->fault);
+	if (r == 0)
+		r = control_list(control, "streams", &streams);
+	if (r)
+		return r;
+	row = row_of(streams, wanted);
+	json_decref(streams);
+	if (!row)
+		return fault_say(&control->fault, -EINVAL,
+				 "no such stream: %s; stokerctl streams lists them", number);
+	if (!*text_of(row, "path") || !*text_of(row, ROW_KEY(stream, pipeline))) {
+		json_decref(row);
+		return fault_say(&control->fault, -EPROTO,
+				 "stokerd is too old: it does not say what the stream is made of");
+	}
+	*row_out = row;
+	return 0;
+}
+
+struct stoker_options fetch_options(const json_t *row, uint64_t epoch, uint64_t position)
+{
+	struct stoker_options options = STOKER_OPTIONS_INIT;
+	options.like = (uint64_t)whole_of(row, ROW_KEY(stream, stream));
+	options.batch_size = options.epochs = options.inflight = options.prefetch = 1;
+	options.pace = "free";
+	options.epoch = (uint32_t)epoch;
+	options.position = position;
+	return options;
 }
 
 json_t *fetch_label(const struct stoker_field *field, const void *data)

@@ -160,7 +160,7 @@ static int parse(int argc, char **argv, struct invocation *out)
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 	};
-	_Static_assert(OPTIONS_MAX > 4 + 17, "room for all, and an empty one behind the last");
+	_Static_assert(OPTIONS_MAX > 4 + 19, "room for all, and an empty one behind the last");
 	for (size_t i = 0; i < n_own_options; i++)
 		options[4 + i] =
 			(struct option){own_options[i].name + 2,

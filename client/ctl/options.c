@@ -20,6 +20,7 @@ const struct own_option own_options[] = {
 	 "train or test part of a published dataset [train]"},
 	{'k', "--kind", MEMBER(kind), "KIND",
 	 "such as flat: a folder without class folders [found out]"},
+	{'L', "--stream", MEMBER(stream), "STREAM", "a running stream in place of a dataset"},
 	{'i', "--interval", MEMBER(interval), "S", "seconds between two updates [1]"},
 	{'n', "--name", MEMBER(name), "NAME", "name of the statistics [default]"},
 	{'R', "--rescale", MEMBER(rescale), "R", "factor for the pixel values [1]"},

@@ -22,6 +22,7 @@
 struct request {
 	const struct preview *preview;
 	const char *transforms;
+	const json_t *stream; /* its row; NULL: a dataset is shown */
 	uint64_t rows, columns;
 	const char *const *classes; /* owned by the stoker handle */
 	int n_classes;
@@ -124,9 +125,10 @@ static int fetch(struct request *request, const char *socket, uint64_t epoch, ui
 {
 	const struct preview *preview = request->preview;
 	static const char *const no_fields[] = {NULL};
-	struct stoker_options options = STOKER_OPTIONS_INIT;
-	char *transforms =
-		picture_transforms(preview->transforms ? preview->transforms : TRANSFORMS);
+	const json_t *stream = request->stream;
+	const char *own = stream ? text_of(stream, ROW_KEY(stream, pipeline)) : TRANSFORMS;
+	struct stoker_options options = fetch_options(stream, epoch, 0);
+	char *transforms = picture_transforms(preview->transforms ? preview->transforms : own);
 	if (!transforms)
 		return fault_say(fault, -ENOMEM, "out of memory");
 	options.dataset = preview->dataset;
@@ -135,14 +137,44 @@ static int fetch(struct request *request, const char *socket, uint64_t epoch, ui
 	options.fields = no_fields; /* some fields cannot go through every transform */
 	options.transforms = request->transforms = transforms;
 	options.order_seed = options.augment_seed = seed;
-	options.epoch = (uint32_t)epoch;
 	options.batch_size = (uint32_t)(request->rows * request->columns);
-	options.epochs = options.inflight = options.prefetch = 1;
-	options.pace = "free";
-	options.bad_samples = "substitute";
+	options.bad_samples = stream ? NULL : "substitute";
 	options.reconnect_ms = -1;
 	int r = fetch_batch(socket, &options, draw, request, fault);
 	free(transforms);
+	return r;
+}
+
+/* NULL, or what is wrong with the options. */
+static const char *check(const struct preview *preview)
+{
+	if (!preview->dataset == !preview->stream)
+		return "what to show: either a dataset, or --stream STREAM";
+	if (preview->stream && (preview->seed || preview->split || preview->kind))
+		return "--seed, --split and --kind go with a dataset: a stream has its own";
+	return preview->output ? NULL : "which file to write is missing: -o sheet.png";
+}
+
+static int parse(struct request *request, uint64_t *epoch_out, uint64_t *seed_out,
+		 struct fault *fault)
+{
+	const struct preview *preview = request->preview;
+	const char *wrong = check(preview);
+	int r = wrong ? fault_say(fault, -EINVAL, "%s", wrong) : 0;
+	if (r == 0)
+		r = fetch_number(preview->epoch ? preview->epoch : "0", "--epoch", UINT32_MAX,
+				 epoch_out, fault);
+	if (r == 0)
+		r = fetch_number(preview->seed ? preview->seed : "0", "--seed", UINT64_MAX,
+				 seed_out, fault);
+	if (r == 0)
+		r = fetch_number(preview->rows ? preview->rows : "4", "--rows", SIDE_MAX,
+				 &request->rows, fault);
+	if (r == 0)
+		r = fetch_number(preview->cols ? preview->cols : "8", "--cols", SIDE_MAX,
+				 &request->columns, fault);
+	if (r == 0 && (request->rows == 0 || request->columns == 0))
+		r = fault_say(fault, -EINVAL, "--rows and --cols must be at least 1");
 	return r;
 }
 
@@ -151,33 +183,24 @@ int preview_run(struct control *control, const struct preview *preview, json_t *
 	struct fault *fault = &control->fault;
 	struct request request = {.preview = preview};
 	uint64_t epoch, seed;
-	json_t *status = NULL;
-	int r = fetch_number(preview->epoch ? preview->epoch : "0", "--epoch", UINT32_MAX, &epoch,
-			     fault);
-	if (r == 0)
-		r = fetch_number(preview->seed ? preview->seed : "0", "--seed", UINT64_MAX, &seed,
-				 fault);
-	if (r == 0)
-		r = fetch_number(preview->rows ? preview->rows : "4", "--rows", SIDE_MAX,
-				 &request.rows, fault);
-	if (r == 0)
-		r = fetch_number(preview->cols ? preview->cols : "8", "--cols", SIDE_MAX,
-				 &request.columns, fault);
-	if (r == 0 && (request.rows == 0 || request.columns == 0))
-		r = fault_say(fault, -EINVAL, "--rows and --cols must be at least 1");
-	if (r == 0 && !preview->output)
-		r = fault_say(fault, -EINVAL, "which file to write is missing: -o sheet.png");
+	json_t *status = NULL, *stream = NULL;
+	int r = parse(&request, &epoch, &seed, fault);
+	if (r == 0 && preview->stream)
+		r = fetch_stream(control, preview->stream, &stream);
 	if (r == 0)
 		r = control_status(control, &status);
-	if (r)
-		return r;
-	const char *socket = json_string_value(json_object_get(status, ROW_KEY(status, socket)));
-	request.values = json_pack("{ss ss sI sI sI s[]}", "dataset", preview->dataset, "output",
-				   preview->output, "epoch", (json_int_t)epoch, "rows",
-				   (json_int_t)request.rows, "columns", (json_int_t)request.columns,
-				   "samples");
-	r = request.values ? fetch(&request, socket, epoch, seed, fault)
-			   : fault_say(fault, -EINVAL, "a name is not UTF-8");
+	if (r == 0) {
+		request.stream = stream;
+		request.values = json_pack("{ss ss sI sI sI s[]}", "dataset",
+					   stream ? text_of(stream, "path") : preview->dataset,
+					   "output", preview->output, "epoch", (json_int_t)epoch,
+					   "rows", (json_int_t)request.rows, "columns",
+					   (json_int_t)request.columns, "samples");
+		r = request.values ? fetch(&request, text_of(status, ROW_KEY(status, socket)),
+					   epoch, seed, fault)
+				   : fault_say(fault, -EINVAL, "a name is not UTF-8");
+	}
+	json_decref(stream);
 	json_decref(status);
 	if (r)
 		json_decref(request.values);

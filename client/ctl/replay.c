@@ -14,30 +14,6 @@
 #include "client/ctl/show/unit.h"
 #include "client/ctl/show/values.h"
 
-static const json_t *find_stream(const json_t *streams, uint64_t number)
-{
-	size_t i;
-	json_t *row;
-	json_array_foreach(streams, i, row)
-	{
-		if ((uint64_t)whole_of(row, ROW_KEY(stream, stream)) == number)
-			return row;
-	}
-	return NULL;
-}
-
-/* Options of a reader of the stream with this number; all but the place is the stream's. */
-static struct stoker_options options_like(uint64_t stream, uint64_t epoch, uint64_t position)
-{
-	struct stoker_options options = STOKER_OPTIONS_INIT;
-	options.like = stream;
-	options.batch_size = options.epochs = options.inflight = options.prefetch = 1;
-	options.pace = "free";
-	options.epoch = (uint32_t)epoch;
-	options.position = position;
-	return options;
-}
-
 /* -- the sample ---------------------------------------------------------------------------- */
 
 static json_t *shape_of(const struct stoker_field *field)
@@ -105,13 +81,9 @@ static int replay_draw(const char *socket, struct stoker_options options, const 
 }
 
 static int replay_row(struct control *control, const struct replay *replay, const json_t *row,
-		      const json_t *status, json_t *values)
+		      const char *socket, json_t *values)
 {
 	struct fault *fault = &control->fault;
-	const char *socket = text_of(status, ROW_KEY(status, socket));
-	const char *path = text_of(row, "path"),
-		   *pipeline = text_of(row, ROW_KEY(stream, pipeline));
-	json_int_t stream = whole_of(row, ROW_KEY(stream, stream));
 	uint64_t epoch, position, samples = (uint64_t)whole_of(row, ROW_KEY(stream, samples));
 	int r = fetch_number(replay->epoch, "epoch", UINT32_MAX, &epoch, fault);
 	if (r == 0)
@@ -119,40 +91,34 @@ static int replay_row(struct control *control, const struct replay *replay, cons
 				 fault);
 	if (r)
 		return r;
-	const struct stoker_options options = options_like((uint64_t)stream, epoch, position);
-	if (!*socket || !*path || !*pipeline)
-		return fault_say(fault, -EPROTO,
-				 "stokerd is too old: it does not say what the stream is made of");
-	(void)json_object_set_new(values, "stream", json_integer(stream));
+	const struct stoker_options options = fetch_options(row, epoch, position);
+	(void)json_object_set_new(values, "stream", json_integer((json_int_t)options.like));
 	(void)json_object_set_new(values, "epoch", json_integer((json_int_t)epoch));
 	(void)json_object_set_new(values, "position", json_integer((json_int_t)position));
-	(void)json_object_set_new(values, "dataset", json_string(path));
+	(void)json_object_set_new(values, "dataset", json_string(text_of(row, "path")));
 	r = fetch_batch(socket, &options, describe, values, fault);
 	if (r || !replay->output)
 		return r;
 	(void)json_object_set_new(values, "output", json_string(replay->output));
-	return replay_draw(socket, options, pipeline, replay->output, fault);
+	return replay_draw(socket, options, text_of(row, ROW_KEY(stream, pipeline)), replay->output,
+			   fault);
 }
 
 int replay_run(struct control *control, const struct replay *replay, json_t **values_out)
 {
-	json_t *streams = NULL, *status = NULL, *values = json_object();
-	uint64_t number;
-	int r = fetch_number(replay->stream, "stream", UINT64_MAX, &number, &control->fault);
-	if (r == 0 && (!replay->epoch || !replay->position))
+	json_t *row = NULL, *status = NULL, *values = json_object();
+	int r = 0;
+	if (!replay->epoch || !replay->position)
 		r = fault_say(&control->fault, -EINVAL,
 			      "which sample is missing: --epoch E --position P");
 	if (r == 0)
-		r = control_list(control, "streams", &streams);
+		r = fetch_stream(control, replay->stream, &row);
 	if (r == 0)
 		r = control_status(control, &status);
-	const json_t *row = r ? NULL : find_stream(streams, number);
-	if (r == 0 && !row)
-		r = fault_say(&control->fault, -EINVAL,
-			      "no such stream: %s; stokerctl streams lists them", replay->stream);
 	if (r == 0)
-		r = replay_row(control, replay, row, status, values);
-	json_decref(streams);
+		r = replay_row(control, replay, row, text_of(status, ROW_KEY(status, socket)),
+			       values);
+	json_decref(row);
 	json_decref(status);
 	if (r)
 		json_decref(values);

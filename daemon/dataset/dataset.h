@@ -53,6 +53,7 @@ struct spec_place {
 	uint32_t number;
 	int fd;		/* owned, if it is held */
 	uint64_t id[3]; /* mount, device, inode */
+	bool nameless;	/* no path leads to what it showed: a file in memory */
 };
 
 /* SPEC_path and so on: the keys that can be paths. */
@@ -98,8 +99,10 @@ int dataset_spec_parse(struct dataset_spec *out, const struct value *map, struct
 void dataset_spec_deinit(struct dataset_spec *spec);
 /* The map that it was parsed from, without descriptors. */
 void dataset_spec_pack(const struct dataset_spec *spec, struct packer *packer);
-/* The entries of that map; of a joined one those for people, without the parts. */
-void dataset_spec_pack_keys(const struct dataset_spec *spec, struct packer *packer);
+/* The entries of that map, but for keys that `omits` (NULL: none); of a joined one those for
+ * people, without the parts. */
+void dataset_spec_pack_keys(const struct dataset_spec *spec, bool (*omits)(const char *key),
+			    struct packer *packer);
 void dataset_spec_close_descriptors(
 	struct dataset_spec *spec); /* what it was given, once it is open */
 /* Let its paths and the links in its folder lead anywhere: for clients that could make the daemon's
@@ -122,6 +125,9 @@ int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const 
 void dataset_spec_lend(struct dataset_spec *spec, struct user_keys *user_keys);
 /* Have those for one of its paths, or of its parts' paths, been refused since? */
 bool dataset_spec_is_refused(const struct dataset_spec *spec);
+/* Does it name nothing but what its user showed by descriptors of files in memory? Beside these,
+ * what a client may name that could read anything. Also once they were closed. */
+bool dataset_spec_is_nameless(const struct dataset_spec *spec);
 bool dataset_spec_equal(const struct dataset_spec *a, const struct dataset_spec *b);
 /* Compare who gave their descriptors: the same user, with the same groups? */
 bool dataset_spec_same_reader(const struct dataset_spec *a, const struct dataset_spec *b);

@@ -56,10 +56,11 @@ void dataset_spec_deinit(struct dataset_spec *spec)
 	*spec = DATASET_SPEC_NULL;
 }
 
-void dataset_spec_pack_keys(const struct dataset_spec *spec, struct packer *packer)
+void dataset_spec_pack_keys(const struct dataset_spec *spec, bool (*omits)(const char *key),
+			    struct packer *packer)
 {
 	for (const struct spec_key *key = spec_keys; key < SPEC_KEYS_END; key++)
-		if (spec_text(spec, key))
+		if (spec_text(spec, key) && !(omits && omits(key->name)))
 			pack_key_string(packer, key->name, spec_text(spec, key));
 }
 
@@ -67,7 +68,7 @@ void dataset_spec_pack(const struct dataset_spec *spec, struct packer *packer)
 {
 	size_t map = pack_map_begin(packer);
 	if (!spec->parts) {
-		dataset_spec_pack_keys(spec, packer);
+		dataset_spec_pack_keys(spec, NULL, packer);
 	} else {
 		pack_string(packer, "parts");
 		pack_list(packer, spec->part_count);
@@ -126,12 +127,14 @@ static int dataset_take_one(struct spec_place *given, dataset_take_fd *take, voi
 		return DATASET_E_ARGUMENT;
 	given->fd = fd;
 	given->held = true;
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &stat))
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+		  STATX_INO | STATX_NLINK | STATX_MNT_ID, &stat))
 		return fault_say(fault, DATASET_E_ARGUMENT, "cannot look at a descriptor: %s",
 				 strerror(errno));
 	given->id[0] = stat.stx_mnt_id;
 	given->id[1] = (uint64_t)stat.stx_dev_major << 32 | stat.stx_dev_minor;
 	given->id[2] = stat.stx_ino;
+	given->nameless = stat.stx_nlink == 0;
 	return 0;
 }
 
@@ -176,6 +179,18 @@ int dataset_spec_confine(struct dataset_spec *spec, dataset_cover *cover, const 
 		result = dataset_confine(&spec->places[i], spec_path(spec, i), cover, context,
 					 path_out);
 	return result;
+}
+
+bool dataset_spec_is_nameless(const struct dataset_spec *spec)
+{
+	for (uint32_t i = 0; i < spec->part_count; i++)
+		if (!dataset_spec_is_nameless(&spec->parts[i]))
+			return false;
+	for (unsigned i = 0; i < SPEC_PLACES && !spec->parts; i++)
+		if (spec_path(spec, i) && !spec->places[i].nameless &&
+		    (i == SPEC_path || !spec->anywhere))
+			return false;
+	return true;
 }
 
 /* Have both as many parts, and is it true of each two? */

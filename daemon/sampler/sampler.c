@@ -17,6 +17,8 @@
 
 struct sampler {
 	enum sampler_kind kind;
+	unsigned users;
+	bool nameless;
 	char *text;
 	struct digest hash;
 	uint64_t positions, entries;
@@ -44,6 +46,11 @@ const char *sampler_name(const struct sampler *sampler)
 const char *sampler_text(const struct sampler *sampler)
 {
 	return sampler->text;
+}
+
+bool sampler_is_nameless(const struct sampler *sampler)
+{
+	return sampler->nameless;
 }
 
 bool sampler_is_sorted(const struct sampler *sampler)
@@ -82,9 +89,15 @@ uint64_t sampler_sample(const struct sampler *sampler, uint64_t entry)
 	return sampler->samples[entry];
 }
 
+struct sampler *sampler_hold(struct sampler *sampler)
+{
+	sampler->users++;
+	return sampler;
+}
+
 void sampler_free(struct sampler *sampler)
 {
-	if (!sampler)
+	if (!sampler || --sampler->users > 0)
 		return;
 	free(sampler->text);
 	free(sampler->samples);
@@ -395,6 +408,8 @@ int sampler_new(struct sampler **out, const struct sampler_spec *spec,
 	if (!sampler)
 		return no_memory(fault);
 	sampler->kind = spec->kind;
+	sampler->users = 1;
+	sampler->nameless = spec->nameless;
 	sampler->sorted = true; /* until an entry is added that is not */
 	sampler->text = strdup(spec->text);
 	int r = sampler->text ? sampler_make(sampler, spec, &source) : no_memory(fault);

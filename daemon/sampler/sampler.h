@@ -60,6 +60,7 @@ struct sampler_spec {
 	char *beneath; /* owned */
 	/* A descriptor of the array, named by `list_fd` and then taken: no path is looked for. */
 	bool named, held;
+	bool nameless; /* no path leads to what it showed: a file in memory */
 	uint32_t number_of_fd;
 	int fd;	    /* owned, if it is held */
 	char *text; /* owned: see sampler_text() */
@@ -78,12 +79,16 @@ struct sampler;
 /* `spec` is not SAMPLER_NONE. 0, a condition or -ENOMEM. */
 int sampler_new(struct sampler **out, const struct sampler_spec *spec,
 		const struct dataset *dataset, uint64_t max_bytes, struct fault *fault);
+/* One more user of it; each calls sampler_free(), one thread at a time. */
+struct sampler *sampler_hold(struct sampler *sampler);
 void sampler_free(struct sampler *sampler); /* NULL does nothing */
 
 const char *sampler_name(const struct sampler *sampler);
 /* The description in the syntax of transforms: subset(indices=[1, 2]). A list that is too long is
  * "...". */
 const char *sampler_text(const struct sampler *sampler);
+/* Was its list shown by a descriptor of a file in memory? */
+bool sampler_is_nameless(const struct sampler *sampler);
 /* Does each entry have a sample above that of the one before, and an epoch every entry once? */
 bool sampler_is_sorted(const struct sampler *sampler);
 size_t sampler_bytes(const struct sampler *sampler);

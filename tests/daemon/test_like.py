@@ -6,6 +6,7 @@ import os
 
 import numpy
 import pytest
+from PIL import Image
 
 from test_replay import replay, xxh3
 from users import (ALICE, BOB, connect, fixture_data, fixture_home, needs_root,  # noqa: F401
@@ -179,6 +180,57 @@ def test_by_its_number_it_is_the_same(daemon, photos, name):
         assert values["index"] == there["index"][0]
 
 
+def preview(daemon, stream, out, *more):
+    done = daemon.ctl("--json", "preview", "--stream", stream, "-o", out, "--rows", 1, "--cols", 3,
+                      *more)
+    with Image.open(out) as picture:
+        return numpy.asarray(picture), json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_a_sheet_of_it(daemon, photos, tmp_path, name):
+    """The first samples of an epoch, without Normalize, one view below the other."""
+    with daemon.connect() as peer, daemon.connect() as other:
+        answer = ask(peer, photos, {"batch_size": 3, **LIKE[name], "transforms": [
+            *LIKE[name].get("transforms", CROP)]})
+        like = other.request("attach", like=answer["stream"], batch_size=3, accept_fd=True, epoch=2,
+                             epochs=1, pace="free", layout="NHWC", **(
+                                 {} if name in ("MixUp", "a generator", "paint") else
+                                 {"dtype": "uint8"}))
+        assert like.name == "attached", like
+        other.follow(like)
+        there = other.ring.read(other.expect("batch").fields["runs"])
+        sheet, values = preview(daemon, answer["stream"], tmp_path / "a.png", "--epoch", 2)
+        assert [sample["index"] for sample in values["samples"]] == there["index"].tolist()
+        assert values["dataset"] == str(photos)
+        if there["image"].dtype == numpy.uint8:
+            height, width = there["image"].shape[-3:-1]
+            for number, image in enumerate(there["image"].reshape(3, -1, width, 3)):
+                left = 4 + number * (width + 4)
+                assert numpy.array_equal(sheet[4:4 + len(image), left:left + width], image)
+        if name == "MixUp":
+            assert [numpy.float32(sample["label"]).tolist() for sample in values["samples"]] == \
+                there["label"].tolist()
+
+
+def test_a_sheet_with_other_transforms(daemon, photos, tmp_path):
+    with daemon.connect() as peer:
+        number = ask(peer, photos, {"sampler": {"name": "subset", "indices": [9, 4, 2]},
+                                    "shuffle": False})["stream"]
+        sheet, values = preview(daemon, number, tmp_path / "a.png", "-t", "CenterCrop(size=12)")
+        assert [sample["index"] for sample in values["samples"]] == [9, 4, 2]
+        assert sheet.shape[1] == 3 * (12 + 4) + 4
+        for arguments, words in ((("--seed", 0), "a stream has its own"), ((photos,), "either"),
+                                 (("--kind", "flat"), "a stream has its own")):
+            done = daemon.ctl("preview", "--stream", number, "-o", tmp_path / "b.png", *arguments,
+                              check=False)
+            assert done.returncode == 64 and words in done.stderr, done
+        done = daemon.ctl("preview", "--stream", 99, "-o", tmp_path / "b.png", check=False)
+        assert done.returncode == 64 and "no such stream: 99" in done.stderr
+        done = daemon.ctl("preview", "-o", tmp_path / "b.png", check=False)
+        assert done.returncode == 64 and "either a dataset, or --stream" in done.stderr
+
+
 def test_arrays_and_joined_ones_with_long_paths(daemon, tmp_path):
     deep = tmp_path
     while len(str(deep)) < 3900:
@@ -203,6 +255,11 @@ def test_arrays_and_joined_ones_with_long_paths(daemon, tmp_path):
         out = tmp_path / "o.png"
         values = replay(daemon, answer.fields["stream"], 1, 31, "-o", out)
         assert values["shape"] == [6, 6, 3] and out.exists()
+        sheet, values = preview(daemon, answer.fields["stream"], out)
+        assert len(values["samples"]) == 3
+        for number, sample in enumerate(values["samples"]):
+            assert numpy.array_equal(sheet[4:10, 4 + number * 10:10 + number * 10],
+                                     here[sample["index"] % 4])
         item, = peer.request("list", what="description",
                              id=answer.fields["stream"]).fields["items"]
         assert item["description"]["dataset"] == dataset

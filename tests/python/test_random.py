@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: MIT
 """loader.batch() at any time, and loader.stats()."""
+import json
+import os
+import subprocess
 import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import stoker
 from fake_daemon import frame
+from real_daemon import RealDaemon, binary
+from stoker._connection import Connection
+from stoker._tables import BYTES
 from test_loader import expected, values
 
 
@@ -114,3 +122,153 @@ def test_stats_of_an_older_daemon_or_a_wrong_one(daemon, node):
             "listing", **{**fields, "items": wrong})
         with pytest.raises(stoker.ProtocolError):
             node.loader("/data/20", batch_size=4, timeout=5).stats()
+
+
+def deep_array(folder, images, size):
+    """The path of a .npy file, of so many bytes. It is made in steps: no call takes a longer one."""
+    before = os.open(".", os.O_RDONLY)
+    path = str(folder)
+    os.chdir(folder)
+    try:
+        while len(path) < size - 200:
+            os.mkdir("d" * 190)
+            os.chdir("d" * 190)
+            path += "/" + "d" * 190
+        name = "x" * (size - len(path) - 5) + ".npy"
+        np.save(name, images)
+    finally:
+        os.fchdir(before)
+        os.close(before)
+    return f"{path}/{name}"
+
+
+IMAGES = np.arange(24 * 8 * 8 * 3, dtype=np.uint8).reshape(24, 8, 8, 3)
+PLAIN = {"batch_size": 4, "dtype": "uint8", "transforms": [stoker.RandomCrop(6)]}
+BY_NUMBER = {
+    "long paths": {},
+    "a long list": {"sampler": stoker.samplers.Subset([5, 7, 1, 30] * 1000)},
+    "a list in memory": {"sampler": stoker.samplers.Subset([5, 7, 1, 30] * 10000)},
+    "views": {"views": 3},
+    "shares of the ranks": {"rank": 1, "world_size": 2, "job": "a", "last_batch": "pad"},
+    "what is the stream's alone": {"bad_samples": "substitute", "fields": []},
+}
+
+
+@pytest.fixture(name="asked")
+def fixture_asked(monkeypatch):
+    """The fields of each request."""
+    asked, whole = [], Connection.request_within
+
+    def request_within(self, timeout, name, *more, **fields):
+        asked.append((name, {key: value for key, value in fields.items() if key != "fds"}))
+        return whole(self, timeout, name, *more, **fields)
+    monkeypatch.setattr(Connection, "request_within", request_within)
+    return asked
+
+
+@pytest.mark.parametrize("name", BY_NUMBER)
+def test_by_the_number_of_the_stream(near, tmp_path, asked, name):
+    """What the daemon holds is not said again: joined arrays with paths of 4,000 bytes."""
+    path = deep_array(tmp_path, IMAGES, 4000)
+    with near.loader(stoker.Mix([path] * 3), **{**PLAIN, **BY_NUMBER[name]}) as loader:
+        for k, batch in zip(range(3), loader.batches()):
+            again = loader.batch(0, k)
+            assert np.array_equal(again.images, batch.images)
+            assert np.array_equal(again.labels, batch.labels)
+            assert list(again.index) == list(batch.index)
+            what, fields = asked[-1]
+            assert what == "attach" and fields["like"]
+            assert not {"dataset", "job"} & set(fields)
+            held = set(BYTES) - ({"sampler"} if name == "a list in memory" else set())
+            assert not held & set(fields)
+
+
+def test_mixed_by_the_number_of_the_stream(near, folder, asked):
+    with near.loader(folder, batch_size=4, seed=3, transforms=[
+            stoker.RandomResizedCrop(8), stoker.MixUp(alpha=0.4)]) as loader:
+        for k, batch in enumerate(loader.batches()):
+            again = loader.batch(0, k)
+            assert np.array_equal(again.images, batch.images)
+            assert np.array_equal(again.labels, batch.labels) and again.labels.shape[1] == 3
+            assert asked[-1][1]["like"] and "transforms" not in asked[-1][1]
+
+
+@pytest.mark.skipif(binary() is None, reason="no stokerd was built")
+def test_by_a_number_that_is_another_stream(tmp_path, asked):
+    """A daemon that was started anew has other streams: then the dataset is said."""
+    np.save(tmp_path / "x.npy", IMAGES)
+    daemon = RealDaemon(tmp_path)
+    with stoker.connect(daemon.path) as node:
+        first = node.loader(tmp_path / "x.npy", seed=1, **PLAIN)
+        before = first.batch(1, 2).images
+        number = asked[-1][1]["like"]
+        assert daemon.stop() == 0
+        daemon.start()
+        with stoker.connect(daemon.path) as other:
+            second = other.loader(tmp_path / "x.npy", seed=2, **PLAIN)
+            assert second._reader._number == number
+            assert np.array_equal(first.batch(1, 2).images, before)
+            assert "dataset" in asked[-1][1]
+            assert not np.array_equal(second.batch(1, 2).images, before)
+    assert daemon.stop() == 0
+
+
+def invert(image):
+    return 255 - image
+
+
+class Files:
+    """Code that reads its samples."""
+
+    def __init__(self, paths):
+        self.paths = paths
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        return Path(self.paths[index]).read_bytes(), index
+
+
+SIZE = [stoker.Resize((8, 8))]
+HANDED = {  # by descriptors, or made by code that the daemon does not have
+    "a list of paths": lambda node, paths, folder, more: node.loader(paths, **more),
+    "joined lists": lambda node, paths, folder, more: node.loader(
+        stoker.Mix([paths[:9], paths[9:]]), **more),
+    "a list of samples": lambda node, paths, folder, more: node.loader(
+        folder, sampler=stoker.samplers.Subset([5, 7, 1, 20] * 10000), **more),
+    "a Source": lambda node, paths, folder, more: node.loader(
+        stoker.Source(Files(paths), gives="bytes"), num_workers=1, **more),
+    "a Map": lambda node, paths, folder, more: node.loader(
+        folder, num_workers=1, **{**more, "transforms": [*SIZE, stoker.Map(invert)]}),
+}
+
+
+@pytest.mark.parametrize("name", HANDED)
+def test_stokerctl_shows_what_was_handed_in(near, real, folder, tmp_path, name):
+    """A process that has no descriptor, nor the code, by the number of the stream."""
+    Image = pytest.importorskip("PIL.Image")
+
+    def ctl(*arguments):
+        done = subprocess.run([binary().parents[1] / "client" / "ctl" / "stokerctl", "--socket",
+                               real.control, "--json", *map(str, arguments)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        assert done.returncode == 0, done
+        return json.loads(done.stdout)
+
+    paths = sorted(map(str, Path(folder).glob("*/*")))
+    out = tmp_path / "a.png"
+    more = {"batch_size": 4, "dtype": "uint8", "layout": "NHWC", "seed": 6, "transforms": SIZE}
+    with HANDED[name](near, paths, folder, more) as loader:
+        number = loader.stats()["stream"]
+        batch = loader.batch(2, 1)
+        for i in range(batch.count):
+            values = ctl("replay", number, "--epoch", 2, "--position", 4 + i, "-o", out)
+            assert (values["index"], values["label"]) == (batch.index[i], batch.labels[i])
+            with Image.open(out) as picture:
+                assert np.array_equal(np.asarray(picture), batch.images[i])
+        values = ctl("preview", "--stream", number, "--epoch", 2, "-o", out, "--rows", 2,
+                     "--cols", 4)
+        assert [sample["index"] for sample in values["samples"]][4:] == list(batch.index)
+        samples = {row["stream"]: row["samples"] for row in ctl("streams")["streams"]}
+        assert samples[number] == loader.samples

@@ -77,9 +77,11 @@ def open_connection(path: str) -> Connection:
                                             version_max=_tables.VERSION,
                                             client=f"stoker-python {__version__}")
         connection.daemon = plain(welcome["daemon"])
-        connection.takes_fds = "descriptors" in (welcome["capabilities"] or ())
-        connection.takes_credentials = "credentials" in (welcome["capabilities"] or ())
-        connection.resizes = _resize.PILLOW_13 in (welcome["capabilities"] or ())
+        capabilities = welcome["capabilities"] or ()
+        connection.takes_fds = "descriptors" in capabilities
+        connection.takes_credentials = "credentials" in capabilities
+        connection.resizes = _resize.PILLOW_13 in capabilities
+        connection.likes = "like" in capabilities
     except (Disconnected, TimeoutError) as error:
         raise DaemonUnavailable(f"{path} does not answer: {error}") from error
     except BaseException:

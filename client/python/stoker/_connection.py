@@ -100,6 +100,7 @@ class Connection:
         self.takes_fds = False  # it takes descriptors of a dataset
         self.takes_credentials = False
         self.resizes = False  # it knows the word resize
+        self.likes = False  # it attaches by the number of a stream
         self.held: Dict[int, _Held] = {}
         self.kept: weakref.WeakSet[Lease] = weakref.WeakSet()
         self._passed = 0

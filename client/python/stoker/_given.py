@@ -36,20 +36,17 @@ def given_of(request: Mapping[str, Any], connection: Connection,
 
 
 class Given:
-    """``fields``: of a request, its dataset and its sampler with the numbers of ``fds``."""
+    """``fields``: of a request, its dataset and its sampler, where they have numbers of ``fds``."""
 
     def __init__(self, request: Mapping[str, Any], shows: bool) -> None:
         """``shows``: with descriptors of what it names, too."""
         self.fds: List[int] = []
         self.shows = shows
-        self.fields: Dict[str, Any] = {}
-        dataset = request["dataset"]
-        if request.get("sampler"):
-            self.fields["sampler"] = self._sampler(request["sampler"])
-        if "parts" in dataset:
-            self.fields["dataset"] = {"parts": [self._dataset(part) for part in dataset["parts"]]}
-        else:
-            self.fields["dataset"] = self._dataset(dataset)
+        dataset, sampler = request["dataset"], request.get("sampler")
+        shown = {"sampler": sampler and self._sampler(sampler),
+                 "dataset": {"parts": [self._dataset(part) for part in dataset["parts"]]}
+                 if "parts" in dataset else self._dataset(dataset)}
+        self.fields = {key: value for key, value in shown.items() if value != request.get(key)}
 
     def close(self) -> None:
         while self.fds:

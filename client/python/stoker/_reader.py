@@ -16,9 +16,10 @@ from ._given import Given, given_of
 from ._in_memory import InMemory
 from ._patience import Patience
 from ._share import Share
+from ._tables import BYTES
 from ._wire import Received
 from .batch import Batch
-from .errors import (DaemonUnavailable, Disconnected, Error, SampleError, Stopping,
+from .errors import (DaemonUnavailable, Disconnected, Error, RequestError, SampleError, Stopping,
                      TokenError, TooManyConnections, from_message, plain, stopping)
 from .state import Identity, Place, attached as identity_of, compare
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 # Errors of a daemon that is starting or stopping: another attempt can succeed.
 _PASSING = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
+_LIKE_FILLS = {"dataset", *BYTES}  # what an ATTACH by number need not say
 _log = logging.getLogger("stoker")
 
 
@@ -63,6 +65,7 @@ class Reader:
         self.attached = False
         self.most_held = 0  # of the batches of the ring, as far as is known
         self._stream: Optional[str] = None  # fingerprint of what is read; None: not known yet
+        self._number = 0  # of the stream at this daemon; 0: not known
         self._away: Optional[Error] = None  # why the daemon was lost, while it is
         self._patience = Patience(reconnect or 0)
         self.stalled = ""  # why the next batch is late, from STALLED
@@ -134,7 +137,7 @@ class Reader:
                 request["epochs"] = max(1, self.epochs - place.epoch)  # 0 would be endless
         attached = self._ask_as_before(connection, request)
         self._use(attached["memory"])
-        self._stream = attached["dataset_fingerprint"]
+        self._stream, self._number = attached["dataset_fingerprint"], attached["stream"]
         self.identity = identity_of(attached, self.request, self.resize, self.identity)
         self.pipeline_hash: str = attached["pipeline_hash"]
         self.sampling_hash: str = attached["sampling_hash"]
@@ -239,7 +242,7 @@ class Reader:
         if dataset is None:
             return False
         self.request["dataset"] = dataset
-        self._stream = None
+        self._stream, self._number = None, 0
         return True
 
     # Receiving and asking
@@ -318,8 +321,19 @@ class Reader:
         finally:
             connection.close()
 
+    def _ask_beside(self, connection: Connection, request: Dict[str, Any]) -> Dict[str, Any]:
+        """ATTACH by the number of the stream. A daemon that was started anew has none of this
+        number, or another one, which the expected digests refuse: then it is asked in full."""
+        if connection.likes and self._number:
+            short = {key: value for key, value in request.items() if key not in _LIKE_FILLS}
+            try:
+                return self._ask_as_before(connection, {**short, "like": self._number})
+            except RequestError:
+                pass
+        return self._ask_as_before(connection, request)
+
     def _take_one(self, connection: Connection, request: Dict[str, Any]) -> Batch:
-        attached = self._ask_as_before(connection, request)
+        attached = self._ask_beside(connection, request)
         ring, stalled = attached["memory"], ""
         while True:
             message = connection.receive(self.timeout)

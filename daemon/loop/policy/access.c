@@ -105,6 +105,8 @@ static int access_sampler(const struct core *core, const struct credentials *cli
 	if (spec->named) {
 		spec->fd = access_take(given, spec->number_of_fd, fault);
 		spec->held = spec->fd >= 0;
+		struct stat stat;
+		spec->nameless = spec->held && fstat(spec->fd, &stat) == 0 && stat.st_nlink == 0;
 		return spec->held ? 0 : ACCESS_E_ARGUMENT;
 	}
 	spec->anywhere = credentials_are_own(client);
@@ -122,6 +124,6 @@ int access_stream(const struct core *core, const struct credentials *client,
 		  struct descriptors *given, struct dataset_spec *dataset,
 		  struct sampler_spec *sampler, struct fault *fault)
 {
-	int r = access_dataset(core, client, given, dataset, fault);
+	int r = dataset ? access_dataset(core, client, given, dataset, fault) : 0;
 	return r ? r : access_sampler(core, client, given, sampler, fault);
 }

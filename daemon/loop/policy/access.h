@@ -33,7 +33,7 @@ int access_dataset(const struct core *core, const struct credentials *client,
 		   struct descriptors *given, struct dataset_spec *spec, struct fault *fault);
 /* Can this client open a ring by its path? 0 or ACCESS_E_REFUSED. */
 int access_ring(const struct core *core, const struct credentials *client, struct fault *fault);
-/* Both of a stream. */
+/* Both of a stream; dataset NULL: its sampler alone. */
 int access_stream(const struct core *core, const struct credentials *client,
 		  struct descriptors *given, struct dataset_spec *dataset,
 		  struct sampler_spec *sampler, struct fault *fault);

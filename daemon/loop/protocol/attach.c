@@ -32,6 +32,7 @@ struct attachment {
 	struct session *session;
 	struct core *core;
 	uint64_t seq;
+	struct stream *like; /* held: fills in what the ATTACH does not say; NULL: none */
 	struct attach_arguments arguments;
 	struct dataset_entry *entry; /* held */
 	struct catalog_waiter opened;
@@ -76,6 +77,8 @@ static void attachment_free(struct attachment *attachment)
 	description_deinit(&attachment->description);
 	if (attachment->stream)
 		stream_put(attachment->stream);
+	if (attachment->like)
+		stream_put(attachment->like);
 	if (attachment->entry)
 		catalog_release(attachment->entry);
 	free(attachment);
@@ -130,17 +133,54 @@ static int take_arguments(struct attachment *attachment, const struct message *m
 {
 	struct message whole = *message;
 	struct unpacker *unpacker = NULL;
+	const uint64_t like = message->attach.like;
 	int r = 0;
-	if (message->attach.like) {
+	if (like) {
+		struct stream *stream =
+			stream_of_user(attachment->core, like, attachment->session->connection.uid);
 		*code_out = ERROR_PERMISSION;
+		if (!stream)
+			return fault_say(fault, 1, STREAM_NONE, (unsigned long long)like);
+		attachment->like = stream_hold(stream);
 		r = unpacker_new(&unpacker);
-		r = r ? r
-		      : attach_arguments_like(&whole, attachment->core,
-					      attachment->session->connection.uid, unpacker, fault);
+		r = r ? r : attach_arguments_like(&whole, stream, unpacker);
 	}
 	r = r ? r : attach_arguments_parse(&attachment->arguments, &whole.attach, code_out, fault);
 	unpacker_free(unpacker);
 	return r;
+}
+
+/* Take over what lies in memory, which its user showed once: no path proves it again. */
+static void take_nameless(struct attachment *attachment, const struct message_attach *attach)
+{
+	const struct stream *like = attachment->like;
+	struct attach_arguments *arguments = &attachment->arguments;
+	if (!like)
+		return;
+	if (!attach->dataset.value && dataset_spec_is_nameless(&like->entry->spec))
+		attachment->entry = catalog_hold(like->entry);
+	if (attach->sampler.value || !like->order.sampler ||
+	    !sampler_is_nameless(like->order.sampler))
+		return;
+	sampler_spec_deinit(&arguments->sampler);
+	arguments->sampler = SAMPLER_SPEC_NULL;
+	arguments->order.sampler = sampler_hold(like->order.sampler);
+}
+
+static int find_entry(struct attachment *attachment)
+{
+	struct attach_arguments *arguments = &attachment->arguments;
+	struct core *core = attachment->core;
+	const uid_t uid = attachment->session->connection.uid;
+	const struct rank own = rank_of(&arguments->request);
+	const struct catalog_wish wish = {
+		.uid = uid,
+		.expected = arguments->expected.dataset,
+		.of_job = ranks_dataset(core, &arguments->dataset, &own),
+		.limits = quota_memory(core, uid),
+	};
+	return catalog_get(&attachment->entry, core, &arguments->dataset, &wish,
+			   &attachment->opened);
 }
 
 void attachment_begin(struct session *session, const struct message *message)
@@ -162,26 +202,18 @@ void attachment_begin(struct session *session, const struct message *message)
 		code = ERROR_TRANSPORT;
 	}
 	if (r == 0) {
+		take_nameless(attachment, attach);
 		r = access_stream(core, &session->credentials, &session->connection.in_fds,
-				  &attachment->arguments.dataset, &attachment->arguments.sampler,
-				  &fault);
+				  attachment->entry ? NULL : &attachment->arguments.dataset,
+				  &attachment->arguments.sampler, &fault);
 		code = r == ACCESS_E_ARGUMENT ? ERROR_ARGUMENT : ERROR_PERMISSION;
 	}
 	if (r > 0) {
 		attachment_fail(attachment, code, fault.text);
 		return;
 	}
-	if (r == 0) {
-		const struct rank own = rank_of(&attachment->arguments.request);
-		const struct catalog_wish wish = {
-			.uid = session->connection.uid,
-			.expected = attachment->arguments.expected.dataset,
-			.of_job = ranks_dataset(core, &attachment->arguments.dataset, &own),
-			.limits = quota_memory(core, session->connection.uid),
-		};
-		r = catalog_get(&attachment->entry, core, &attachment->arguments.dataset, &wish,
-				&attachment->opened);
-	}
+	if (r == 0 && !attachment->entry)
+		r = find_entry(attachment);
 	if (r < 0)
 		attachment_fail_memory(attachment);
 	else if (attachment->entry->dataset)
@@ -195,7 +227,8 @@ static void prepared(void *context, int result, const struct prepared *prepared,
 {
 	struct attachment *attachment = context;
 	attachment->preparation = NULL;
-	attachment->arguments.order.sampler = prepared->sampler;
+	if (prepared->sampler)
+		attachment->arguments.order.sampler = prepared->sampler;
 	attachment->size = prepared->size;
 	if (result < 0)
 		attachment_fail_memory(attachment);
@@ -215,6 +248,12 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 		attachment_fail(attachment, catalog_error(attachment->entry, result),
 				result == DATASET_E_CANCELLED ? "the daemon is about to stop"
 							      : fault->text);
+		return;
+	}
+	if (arguments->order.sampler && attachment->entry != attachment->like->entry) {
+		attachment_fail(attachment, ERROR_DATASET,
+				"the dataset is not the one that the stream's list of samples was "
+				"made for: attach with the list");
 		return;
 	}
 	const struct preparation_wish wish = {

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "loop/policy/ring_plan.h"
+#include "loop/state/catalog.h"
+#include "loop/state/producer.h"
 #include "proto/description.h"
 #include "transform/pipeline.h"
 
@@ -17,19 +19,19 @@ void attach_arguments_deinit(struct attach_arguments *arguments)
 	arguments->said = NULL;
 }
 
-int attach_arguments_like(struct message *message, const struct core *core, uid_t uid,
-			  struct unpacker *unpacker, struct fault *fault)
+int attach_arguments_like(struct message *message, const struct stream *stream,
+			  struct unpacker *unpacker)
 {
 	struct message_attach *attach = &message->attach;
-	const struct stream *stream = stream_of_user(core, attach->like, uid);
+	const struct code *code = stream->order.map ? stream->order.map : stream->entry->code;
+	const struct text whole = stream->description.whole;
 	const struct value *map;
 	const char *why;
-	if (!stream)
-		return fault_say(fault, 1, STREAM_NONE, (unsigned long long)attach->like);
-	const struct text whole = stream->description.whole;
 	if (unpack(unpacker, (const uint8_t *)whole.data, whole.size, &map, &why))
 		return -ENOMEM; /* the bytes are our own */
 	description_fill(attach, message->said, map);
+	if (code && attach->secret.size == 0)
+		attach->secret = (struct text){(const char *)code->secret, sizeof(code->secret)};
 	return 0;
 }
 

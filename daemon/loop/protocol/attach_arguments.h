@@ -40,11 +40,10 @@ struct attach_arguments {
 #define ATTACH_RESIZES "resize must be pillow-12 or pillow-13"
 int attach_resize(struct text text);
 
-/* Fill in what an ATTACH with `like` does not say, from the stream of `uid` with this number. The
- * message then borrows from the stream and from `unpacker`. 0, 1 (this user has no such stream) or
- * -ENOMEM. */
-int attach_arguments_like(struct message *message, const struct core *core, uid_t uid,
-			  struct unpacker *unpacker, struct fault *fault);
+/* Fill in what an ATTACH with `like` does not say, from that stream of its user; also the secret of
+ * the user's code. The message then borrows from the stream and from `unpacker`. 0 or -ENOMEM. */
+int attach_arguments_like(struct message *message, const struct stream *stream,
+			  struct unpacker *unpacker);
 /* 0, 1 (refused, with an error's number and words) or -ENOMEM. */
 int attach_arguments_parse(struct attach_arguments *out, const struct message_attach *attach,
 			   unsigned *code_out, struct fault *fault);

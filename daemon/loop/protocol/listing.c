@@ -74,11 +74,16 @@ static void page_send(struct page *page)
 	connection_send(&page->session->connection, &message);
 }
 
-/* `packer` is for the keys of its dataset. */
+static bool is_column(const char *key)
+{
+	return row_find(ROW_STREAM, key);
+}
+
+/* `packer` is for the keys of its dataset. The row's own column stands for one of the same name. */
 static void pack_stream(struct packer *items, struct packer *packer, const struct stream *stream)
 {
 	packer_clear(packer);
-	dataset_spec_pack_keys(&stream->entry->spec, packer);
+	dataset_spec_pack_keys(&stream->entry->spec, is_column, packer);
 	const struct row_stream row = stream_row(stream, packer);
 	row_pack(items, ROW_STREAM, &row);
 }

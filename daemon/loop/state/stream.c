@@ -138,6 +138,12 @@ static void parts_deinit(struct pipeline *pipeline, const struct stream_order *o
 	description_deinit(description);
 }
 
+struct stream *stream_hold(struct stream *stream)
+{
+	stream->users++;
+	return stream;
+}
+
 int stream_get(struct stream **out, struct core *core, struct dataset_entry *entry,
 	       struct pipeline *pipeline, const struct stream_order *order,
 	       struct description *description)
@@ -147,8 +153,7 @@ int stream_get(struct stream **out, struct core *core, struct dataset_entry *ent
 		    !digest_equal(&stream->description.stream, &description->stream))
 			continue;
 		parts_deinit(pipeline, order, description);
-		stream->users++;
-		*out = stream;
+		*out = stream_hold(stream);
 		return 0;
 	}
 	struct stream *stream = calloc(1, sizeof(*stream));

@@ -49,6 +49,7 @@ struct stream {
 int stream_get(struct stream **out, struct core *core, struct dataset_entry *entry,
 	       struct pipeline *pipeline, const struct stream_order *order,
 	       struct description *description);
+struct stream *stream_hold(struct stream *stream);
 void stream_put(struct stream *stream);
 /* The stream with this number, if it is this user's; else NULL, of which STREAM_NONE is the
  * message: nobody learns which numbers others have. */
