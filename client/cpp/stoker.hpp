@@ -239,33 +239,87 @@ struct credentials {
 /* What to read, and how; stoker.h says what the values are. Empty texts are the defaults. */
 struct options {
 	std::string socket; /* of the daemon; empty: the usual places */
+	/* generated: options */
+	/* What to read. */
 	source dataset;
-	std::string transforms, dtype, layout;
-	std::uint32_t batch_size = 0; /* required */
+	/* Such as "Resize(size=256) | CenterCrop(size=224)". */
+	std::string transforms;
+	/* Uint8, float16, bfloat16 or float32 (default). */
+	std::string dtype;
+	/* NCHW (default) or NHWC. */
+	std::string layout;
+	/* Samples in a batch of one rank; required. */
+	std::uint32_t batch_size = 0;
+	/* A new order in each epoch. */
 	bool shuffle = true;
-	std::uint64_t order_seed = 0, augment_seed = 0;
+	/* Seed of the order. */
+	std::uint64_t order_seed = 0;
+	/* Seed of the random transforms. */
+	std::uint64_t augment_seed = 0;
+	/* First sample of the dataset to use. */
 	std::uint64_t subset_start = 0;
-	std::optional<std::uint64_t> subset_stop; /* none: to the end */
-	std::string last_batch, bad_samples;
+	/* One past the last sample to use; none: to the end. */
+	std::optional<std::uint64_t> subset_stop;
+	/* Short (default), drop, pad or wrap. */
+	std::string last_batch;
+	/* Error (default) or substitute. */
+	std::string bad_samples;
+	/* Rotate images as their EXIF tag says. */
 	bool exif_orientation = false;
+	/* Name shared by the ranks of one training run. */
 	std::string job;
-	std::uint32_t rank = 0, world = 1;
+	/* Rank of this reader, below world. */
+	std::uint32_t rank = 0;
+	/* Number of ranks. */
+	std::uint32_t world = 1;
+	/* Epoch to start in. */
 	std::uint32_t epoch = 0;
+	/* Global position in that epoch to start at. */
 	std::uint64_t position = 0;
-	std::uint32_t epochs = 0; /* 0: endless */
-	std::string expect_dataset, expect_pipeline, expect_sampling;
-	std::uint32_t inflight = 3, prefetch = 0;
-	std::string start, pace;
-	std::string order;	  /* "shards": shuffled by shards, then in runs of `window` */
-	std::uint64_t window = 0; /* 0: 16384 */
-	std::string resize;	  /* empty: pillow-13, or what `resume` says */
+	/* Epochs to deliver before END; 0: endless. */
+	std::uint32_t epochs = 0;
+	/* Dataset fingerprint in the resume token. */
+	std::string expect_dataset;
+	/* Pipeline hash in the resume token. */
+	std::string expect_pipeline;
+	/* Sampling hash in the resume token. */
+	std::string expect_sampling;
+	/* Largest number of batches announced and not released. */
+	std::uint32_t inflight = 3;
+	/* Batches of all ranks that the ring holds; 0: the daemon chooses. */
+	std::uint32_t prefetch = 0;
+	/* Position (default), or live: where the stream is now. */
+	std::string start;
+	/* Auto (default), free or together. */
+	std::string pace;
+	/* Global (default) or shards: how it is shuffled. */
+	std::string order;
+	/* Of the order shards: largest run of samples that is shuffled as one. */
+	std::uint32_t window = 16384;
+	/* Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the
+	 * token says. */
+	std::string resize;
+	/* Weight among the streams of this user. */
 	std::uint32_t priority = 10;
+	/* JPEGs may be decoded at 1/2, 1/4 or 1/8 size. */
 	bool draft = false;
-	std::optional<std::vector<std::string>> fields; /* none: all */
+	/* Further fields of the dataset to deliver; none: all of them. */
+	std::optional<std::vector<std::string>> fields;
+	/* Which samples an epoch has. */
 	std::string sampler;
+	/* Label as a float32 vector with a 1 at its class. */
 	bool one_hot = false;
-	std::uint32_t echo = 1, echo_window = 32;
-	std::uint32_t views = 0;     /* 0: one image, without a dimension for views */
+	/* Number of times that each sample comes in an epoch. */
+	std::uint32_t echo = 1;
+	/* Largest run of samples that is repeated together. */
+	std::uint32_t echo_window = 32;
+	/* Images made of each sample, each with its own random draws. */
+	std::uint32_t views = 1;
+	/* Digest of the description in the resume token. */
+	std::string expect_description;
+	/* Of a dataset of kind code: 16 bytes that its producers show, too. */
+	std::string secret;
+	/* end */
 	std::optional<token> resume; /* begin where this says; it must be of the same stream */
 	std::chrono::milliseconds reconnect{60000}; /* 0: do not wait for a daemon that went away */
 	std::vector<stk::credentials> credentials;  /* sent wherever it connects */
@@ -280,6 +334,7 @@ class c_options
       public:
 	explicit c_options(const options &from)
 	{
+		/* generated: request */
 		options_.transforms = text(from.transforms);
 		options_.dtype = text(from.dtype);
 		options_.layout = text(from.layout);
@@ -295,7 +350,12 @@ class c_options
 		options_.job = text(from.job);
 		options_.rank = from.rank;
 		options_.world = from.world;
+		options_.epoch = from.epoch;
+		options_.position = from.position;
 		options_.epochs = from.epochs;
+		options_.expect_dataset = text(from.expect_dataset);
+		options_.expect_pipeline = text(from.expect_pipeline);
+		options_.expect_sampling = text(from.expect_sampling);
 		options_.inflight = from.inflight;
 		options_.prefetch = from.prefetch;
 		options_.start = text(from.start);
@@ -310,9 +370,13 @@ class c_options
 		options_.echo = from.echo;
 		options_.echo_window = from.echo_window;
 		options_.views = from.views;
+		options_.expect_description = text(from.expect_description);
+		set_secret(from);
+		/* end */
 		options_.reconnect_ms =
 			from.reconnect.count() > 0 ? int32_t(from.reconnect.count()) : -1;
-		set_place(from);
+		if (from.resume)
+			options_.token = from.resume->json().c_str();
 		set_fields(from);
 		set_dataset(options_, from.dataset);
 	}
@@ -330,15 +394,11 @@ class c_options
 	std::vector<std::unique_ptr<struct stoker_options>> parts_;
 	std::vector<const struct stoker_options *> part_list_;
 
-	void set_place(const options &from)
+	void set_secret(const options &from)
 	{
-		options_.epoch = from.epoch;
-		options_.position = from.position;
-		options_.expect_dataset = text(from.expect_dataset);
-		options_.expect_pipeline = text(from.expect_pipeline);
-		options_.expect_sampling = text(from.expect_sampling);
-		if (from.resume)
-			options_.token = from.resume->json().c_str();
+		if (!from.secret.empty() && from.secret.size() != 16)
+			throw error(EINVAL, "", "a secret must have 16 bytes");
+		options_.secret = from.secret.empty() ? nullptr : from.secret.data();
 	}
 
 	void set_fields(const options &from)

@@ -162,6 +162,11 @@ def frames():
                     {f.key: full[f.key] for f in message.fields if f.required})
         yield frame("lowest", message, {f.key: lowest(f) for f in message.fields})
         yield frame("highest", message, {f.key: highest(f) for f in message.fields})
+        if message.name == "attach":
+            yield frame("each key of a dataset and a sampler", message, {
+                **{f.key: lowest(f) for f in message.fields if f.required},
+                "dataset": {key.key: f"{key.key} of a dataset" for key in TABLES.dataset},
+                "sampler": {key.key: f"{key.key} of a sampler" for key in TABLES.sampler}})
 
 
 def accepted():

@@ -236,11 +236,31 @@ TS_TREES = {"dataset": "string | Uint8Array | Dataset", "transforms": "readonly 
             "sampler": "Sampler", "fields": "readonly string[]"}
 
 
+# Keys of a dataset that are one of a few words.
+TS_WORDS = {"format": '"lines" | "tsv" | "csv" | "jsonl"', "split": '"train" | "test"',
+            "missing_component": '"error" | "skip"', "pure": '"no"'}
+
+
+def ts_dataset():
+    yield "/** What the daemon opens: a path or a URL. Bytes are a path that is no UTF-8. */"
+    yield "export type Dataset ="
+    yield "  | {"
+    for key in TABLES.dataset:
+        name = "string | Uint8Array" if key.type == "PATH" else TS_WORDS.get(key.key, "string")
+        yield f"      /** {key_help(key).replace('empty:', 'absent:')}. */"
+        yield f"      {camel(key.key)}{'?' * (key.key != 'path')}: {name};"
+    yield "    }"
+    yield "  /** 2 to 16 datasets that are joined. */"
+    yield "  | { parts: readonly (string | Uint8Array | Dataset)[] };"
+
+
 def ts():
     yield "// SPDX-License-Identifier: MIT"
     yield f"// {MADE[0].upper()}{MADE[1:]}."
     yield ""
-    yield 'import type { Dataset, FirstToken, Sampler, Token, Transform } from "./index.js";'
+    yield 'import type { FirstToken, Sampler, Token, Transform } from "./index.js";'
+    yield ""
+    yield from ts_dataset()
     yield ""
     yield "/** What the daemon calls its errors. */"
     yield "export type ErrorName ="
@@ -595,8 +615,70 @@ def cpp_members():
         yield f"\t\tto.{member} = text(from.{key.key});"
 
 
+# The order of the first members of options, in which programs may initialise them; later fields
+# of ATTACH stand behind them.
+CPP_FIRST = (
+    "dataset", "transforms", "dtype", "layout", "batch_size", "shuffle", "order_seed",
+    "augment_seed", "subset_start", "subset_stop", "last_batch", "bad_samples",
+    "exif_orientation", "job", "rank", "world", "epoch", "position", "epochs", "expect_dataset",
+    "expect_pipeline", "expect_sampling", "inflight", "prefetch", "start", "pace", "order",
+    "window", "resize", "priority", "draft", "fields", "sampler", "one_hot", "echo",
+    "echo_window", "views")
+CPP_OPTIONS = sorted(OPTIONS, key=lambda field: (
+    CPP_FIRST.index(field.key) if field.key in CPP_FIRST else len(CPP_FIRST)))
+CPP_TREES = {"dataset": "source", "transforms": "std::string", "sampler": "std::string",
+             "fields": "std::optional<std::vector<std::string>>"}
+
+
+def cpp_option(field):
+    """Its type and what stands behind its name."""
+    if field.type in ("any", "text"):
+        return CPP_TREES.get(field.key, "std::string"), ""
+    name = "bool" if field.type == "boolean" else \
+        "std::uint32_t" if narrow(field) else "std::uint64_t"
+    if field.default == 2**64 - 1:
+        return f"std::optional<{name}>", ""
+    default = str(bool(field.default)).lower() if field.type == "boolean" else field.default
+    return name, f" = {default}"
+
+
+def cpp_options():
+    for field in CPP_OPTIONS:
+        kind, default = cpp_option(field)
+        words = {"subset_stop": "; none: to the end", "batch_size": "; required",
+                 "fields": "; none: all of them"}.get(field.key, "")
+        help_ = CPP_HELP.get(field.key, field.help)
+        lines = textwrap.wrap(f"/* {help_[0].upper()}{help_[1:]}{words}. */", 88)
+        yield "\t" + "\n\t * ".join(lines)
+        yield f"\t{kind} {field.key}{default};"
+
+
+CPP_HELP = {"dataset": "what to read", "sampler": "which samples an epoch has",
+            "transforms": 'such as "Resize(size=256) | CenterCrop(size=224)"',
+            "fields": "further fields of the dataset to deliver",
+            "subset_stop": "one past the last sample to use"}
+
+
+def cpp_request():
+    """What libstoker calls otherwise has a line of its own."""
+    for field in CPP_OPTIONS:
+        if field.key in ("dataset", "fields"):
+            continue
+        if field.key == "shuffle":
+            yield "\t\toptions_.sequential = !from.shuffle;"
+        elif field.key == "secret":
+            yield "\t\tset_secret(from);"
+        elif field.default == 2**64 - 1:
+            yield f"\t\toptions_.{field.key} = from.{field.key}.value_or(0);"
+        elif field.type in ("any", "text"):
+            yield f"\t\toptions_.{field.key} = text(from.{field.key});"
+        else:
+            yield f"\t\toptions_.{field.key} = from.{field.key};"
+
+
 # Parts of a file that is written by hand, between marks.
-PARTS = {"client/cpp/stoker.hpp": {"source": cpp_source, "members": cpp_members}}
+PARTS = {"client/cpp/stoker.hpp": {"source": cpp_source, "options": cpp_options,
+                                   "request": cpp_request, "members": cpp_members}}
 
 
 def with_parts(name, parts):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables in proto/PROTOCOL.md are what proto/tables.h, proto/rows.h, proto/ring_layout.h and
-the registry of transforms say.
+"""The tables in proto/PROTOCOL.md are what proto/tables.h, proto/keys.h, proto/rows.h,
+proto/ring_layout.h and the registry of transforms say.
 
 protocol.py           compare: exit 1 and a diff if they differ
 protocol.py --write   put the tables in
@@ -93,6 +93,18 @@ def errors():
 def counters():
     return table(("counter", "kind", "meaning"),
                  ((f"`{c.name}`", c.kind.lower(), c.help) for c in TABLES.counters))
+
+
+def dataset():
+    types = {"PATH": "path", "EITHER": "path or name", "TEXT": "text"}
+    return table(("key", "type", "kinds", "meaning"),
+                 ((f"`{key.key}`", types[key.type], ", ".join(key.kinds) or "all", key.help)
+                  for key in TABLES.dataset))
+
+
+def sampler():
+    return table(("key", "samplers", "meaning"),
+                 ((f"`{key.key}`", ", ".join(key.kinds), key.help) for key in TABLES.sampler))
 
 
 UNITS = {"NONE": "", "RATE": "a second", "SHARE": "0 to 1", "REFERENCE": ""}
@@ -203,6 +215,8 @@ PARTS = {
     "segment_header": lambda: segment("segment_header"),
     "segment_field": lambda: segment("segment_field"),
     "limits": limits,
+    "dataset": dataset,
+    "sampler": sampler,
     "transforms": transforms,
     "messages": messages,
     "errors": errors,

@@ -2,7 +2,7 @@
 /// <reference lib="esnext.disposable" />
 import type { AttachOptions, ErrorName } from "./options.js";
 
-export type { AttachOptions, ErrorName } from "./options.js";
+export type { AttachOptions, Dataset, ErrorName } from "./options.js";
 
 /** A whole number: a bigint beyond 2^53. */
 export type Whole = number | bigint;
@@ -29,31 +29,6 @@ export interface Sampler {
   readonly name: "subset" | "split" | "weighted" | "balanced" | (string & {});
   readonly [parameter: string]: Value;
 }
-
-/** What the daemon opens: a path or a URL. Bytes are a path that is no UTF-8. */
-export type Dataset =
-  | {
-      path: string | Uint8Array;
-      kind?: string;
-      root?: string | Uint8Array;
-      format?: "lines" | "tsv" | "csv" | "jsonl";
-      pathColumn?: string;
-      labelColumn?: string;
-      images?: string;
-      labels?: string;
-      split?: "train" | "test";
-      /** Of shards: the component, or the feature, that is the picture. */
-      image?: string;
-      /** ... that is the label. */
-      label?: string;
-      /** ... labels are the numbers of so many classes. */
-      classes?: string;
-      /** ... components that become fields, with blanks between. */
-      components?: string;
-      /** ... what a sample is without one. */
-      missingComponent?: "error" | "skip";
-    }
-  | { parts: readonly (string | Uint8Array | Dataset)[] };
 
 /**
  * Where to resume, and of which stream. As JSON it goes on in any language. JSON.stringify() writes

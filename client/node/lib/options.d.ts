@@ -1,7 +1,50 @@
 // SPDX-License-Identifier: MIT
 // Made by tests/golden/languages.py from proto/tables.h.
 
-import type { Dataset, FirstToken, Sampler, Token, Transform } from "./index.js";
+import type { FirstToken, Sampler, Token, Transform } from "./index.js";
+
+/** What the daemon opens: a path or a URL. Bytes are a path that is no UTF-8. */
+export type Dataset =
+  | {
+      /** What to open: absolute, or a URL; of shards a pattern. */
+      path: string | Uint8Array;
+      /** Its kind; absent: by the path. */
+      kind?: string;
+      /** Folder of its paths; absent: the manifest's own (manifest). */
+      root?: string | Uint8Array;
+      /** Lines, tsv, csv or jsonl; absent: by the file's ending (manifest). */
+      format?: "lines" | "tsv" | "csv" | "jsonl";
+      /** Name of the array of images (npz). */
+      images?: string;
+      /** Path of an array (npy), name of one (npz), fine or coarse (npy, npz, cifar100). */
+      labels?: string;
+      /** Train or test; absent: train (npz, cifar10, cifar100, mnist). */
+      split?: "train" | "test";
+      /** What its column of paths is called; absent: path (manifest). */
+      pathColumn?: string;
+      /** ... of labels; absent: label, or what is nothing else (manifest). */
+      labelColumn?: string;
+      /** Component, or feature, that is the picture (tar, tfrecord). */
+      image?: string;
+      /** ... that is the label (tar, tfrecord). */
+      label?: string;
+      /** Those that become fields, with blanks between (tar, tfrecord). */
+      components?: string;
+      /** Labels are numbers of so many classes (tar, tfrecord). */
+      classes?: string;
+      /** What a sample is without one: error or skip (tar, tfrecord). */
+      missingComponent?: "error" | "skip";
+      /** Identity of the code that makes the samples (code). */
+      code?: string;
+      /** How many there are (code). */
+      samples?: string;
+      /** No: samples may differ at each visit; absent: by the index alone (code). */
+      pure?: "no";
+      /** What it gives: NAME:DTYPE:SHAPE of each, with blanks between; absent: bytes of pictures (code). */
+      arrays?: string;
+    }
+  /** 2 to 16 datasets that are joined. */
+  | { parts: readonly (string | Uint8Array | Dataset)[] };
 
 /** What the daemon calls its errors. */
 export type ErrorName =
