@@ -261,22 +261,20 @@ static int run_ping(const struct command *command, const struct invocation *invo
 	return EX_OK;
 }
 
-/* A command that asks for values and prints them. */
-static int run_request(const struct invocation *invocation,
-		       int (*ask)(struct control *, const struct invocation *, json_t **values_out),
-		       void (*print)(FILE *file, const json_t *values))
+/* Ask for values and print them. */
+static int run_request(const struct command *command, const struct invocation *invocation)
 {
 	struct control control;
 	json_t *values;
 	int r = control_open(&control, invocation->socket);
 	if (r == 0)
-		r = ask(&control, invocation, &values);
+		r = command->ask(&control, invocation, &values);
 	control_close(&control);
 	if (r)
 		return fail(invocation, &control.fault, r);
 	if (invocation->json)
 		return print_json(values);
-	print(stdout, values);
+	command->print(stdout, values);
 	json_decref(values);
 	return EX_OK;
 }
@@ -288,23 +286,11 @@ static int ask_replay(struct control *control, const struct invocation *invocati
 	return replay_run(control, &replay, out);
 }
 
-static int run_replay(const struct command *command, const struct invocation *invocation)
-{
-	(void)command;
-	return run_request(invocation, ask_replay, replay_print);
-}
-
 static int ask_bench(struct control *control, const struct invocation *invocation, json_t **out)
 {
 	const struct bench bench = {invocation->arguments[0], invocation->transforms,
 				    invocation->batch_size, invocation->seconds, invocation->kind};
 	return bench_run(control, &bench, out);
-}
-
-static int run_bench(const struct command *command, const struct invocation *invocation)
-{
-	(void)command;
-	return run_request(invocation, ask_bench, bench_print);
 }
 
 static int ask_preview(struct control *control, const struct invocation *invocation, json_t **out)
@@ -324,27 +310,15 @@ static int ask_preview(struct control *control, const struct invocation *invocat
 	return preview_run(control, &preview, out);
 }
 
-static int run_preview(const struct command *command, const struct invocation *invocation)
-{
-	(void)command;
-	return run_request(invocation, ask_preview, preview_print);
-}
-
 static int ask_index(struct control *control, const struct invocation *invocation, json_t **out)
 {
 	return index_build(control, invocation->arguments[0], invocation->kind, NULL, false,
 			   !invocation->json && isatty(STDERR_FILENO), out);
 }
 
-static int run_index(const struct command *command, const struct invocation *invocation)
-{
-	(void)command;
-	return run_request(invocation, ask_index, index_print);
-}
-
 static int run_cache(const struct command *command, const struct invocation *invocation)
 {
-	return invocation->n_arguments ? run_request(invocation, warm_run, warm_print)
+	return invocation->n_arguments ? run_request(command, invocation)
 				       : run_list(command, invocation);
 }
 
@@ -363,34 +337,16 @@ static int ask_fit(struct control *control, const struct invocation *invocation,
 	return fit_run(control, &fit, !invocation->json && isatty(STDERR_FILENO), out);
 }
 
-static int run_fit(const struct command *command, const struct invocation *invocation)
-{
-	(void)command;
-	return run_request(invocation, ask_fit, fit_print);
-}
-
 static int ask_metrics(struct control *control, const struct invocation *invocation, json_t **out)
 {
 	(void)invocation;
 	return watch_metrics(control, out);
 }
 
-static int run_metrics(const struct command *command, const struct invocation *invocation)
-{
-	(void)command;
-	return run_request(invocation, ask_metrics, watch_metrics_print);
-}
-
 static int ask_page(struct control *control, const struct invocation *invocation, json_t **out)
 {
 	(void)invocation;
 	return watch_page(control, out);
-}
-
-static int run_page(const struct command *command, const struct invocation *invocation)
-{
-	(void)command;
-	return run_request(invocation, ask_page, watch_page_print);
 }
 
 static int run_completions(const struct command *command, const struct invocation *invocation)
@@ -427,12 +383,6 @@ static int ask_upgrade(struct control *control, const struct invocation *invocat
 	return upgrade_run(control, invocation->socket, out);
 }
 
-static int run_upgrade(const struct command *command, const struct invocation *invocation)
-{
-	(void)command;
-	return run_request(invocation, ask_upgrade, upgrade_print);
-}
-
 static int run_stop(const struct command *command, const struct invocation *invocation)
 {
 	struct control control;
@@ -461,12 +411,14 @@ const struct command commands[] = {
 	{"producers", "", "list processes that run users' own code", "", 0, run_list, ""},
 	{"datasets", "", "list the datasets that are open or being indexed", "", 0, run_list, ""},
 	{"cache", "[warm|pin|unpin DATASET]", "list what is kept; warm: decode and keep all", "tkX",
-	 2, run_cache, ""},
+	 2, run_cache, "", .ask = warm_run, .print = warm_print},
 	{"memory", "", "list what takes memory, and what may be taken", "", 0, run_list, ""},
 	{"bad", "", "list samples that could not be read or decoded", "", 0, run_list, ""},
-	{"metrics", "", "print all that is counted, as Prometheus reads it", "", 0, run_metrics,
-	 "print metrics for Prometheus; the link to the live page"},
-	{"page", "", "where the live page is; its link shows you names", "", 0, run_page, ""},
+	{"metrics", "", "print all that is counted, as Prometheus reads it", "", 0, run_request,
+	 "print metrics for Prometheus; the link to the live page", .ask = ask_metrics,
+	 .print = watch_metrics_print},
+	{"page", "", "where the live page is; its link shows you names", "", 0, run_request, "",
+	 .ask = ask_page, .print = watch_page_print},
 	{"set", "NAME VALUE", "change a setting of the running daemon: set workers 8", "", 2,
 	 run_set, "change a setting: set workers 8; drop what is kept"},
 	{"drop", "[DATASET]", "drop what is kept of a dataset, by its number, or of all", "", 1,
@@ -474,17 +426,19 @@ const struct command commands[] = {
 	{"reload", "", "read the daemon's configuration again; say what changed", "", 0,
 	 run_reload},
 	{"replay", "STREAM", "make one sample again: --epoch E --position P [-o out.png]", "epo", 1,
-	 run_replay},
-	{"index", "DATASET", "build the JPEG seek index before the first epoch", "k", 1, run_index},
+	 run_request, .ask = ask_replay, .print = replay_print},
+	{"index", "DATASET", "build the JPEG seek index before the first epoch", "k", 1,
+	 run_request, .ask = ask_index, .print = index_print},
 	{"fit", "DATASET", "compute mean, deviation, whitening for ImageDataGenerator", "tnREPzk",
-	 1, run_fit},
+	 1, run_request, .ask = ask_fit, .print = fit_print},
 	{"bench", "DATASET", "measure loading speed; say what limits it and what to change", "tbSk",
-	 1, run_bench},
+	 1, run_request, .ask = ask_bench, .print = bench_print},
 	{"preview", "[DATASET]", "write transformed samples to an image: -t T -o sheet.png",
-	 "teorcxlkL", 1, run_preview},
+	 "teorcxlkL", 1, run_request, .ask = ask_preview, .print = preview_print},
 	{"ping", "", "check that the daemon answers, and how fast", "", 0, run_ping},
 	{"upgrade", "", "replace the daemon by its new version, under its readers", "", 0,
-	 run_upgrade, "replace the daemon by its new version; stop it"},
+	 run_request, "replace the daemon by its new version; stop it", .ask = ask_upgrade,
+	 .print = upgrade_print},
 	{"stop", "", "stop the daemon; its readers may finish their batch first", "", 0, run_stop,
 	 ""},
 	{"completions", "SHELL", "completions of this command for bash, zsh or fish", "", 1,

@@ -7,8 +7,12 @@
 #ifndef STOKER_CTL_COMMAND_H
 #define STOKER_CTL_COMMAND_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+
+struct control;
 
 struct invocation {
 	const char *socket; /* NULL: the default places */
@@ -33,6 +37,11 @@ struct command {
 	/* The help of all commands has one line for this one and those after it whose group is "".
 	 * NULL: a line of its own. */
 	const char *group;
+	/* Of one that asks for values and prints them. 0, and the caller owns the values; or a
+	 * negative errno, explained in control->fault. */
+	int (*ask)(struct control *control, const struct invocation *invocation,
+		   json_t **values_out);
+	void (*print)(FILE *file, const json_t *values);
 };
 
 extern const struct command commands[];

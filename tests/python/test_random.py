@@ -125,7 +125,7 @@ def test_stats_of_an_older_daemon_or_a_wrong_one(daemon, node):
 
 
 def deep_array(folder, images, size):
-    """The path of a .npy file, of so many bytes. It is made in steps: no call takes a longer one."""
+    """The path of so many bytes of a .npy file. Made in steps: no call takes a longer one."""
     before = os.open(".", os.O_RDONLY)
     path = str(folder)
     os.chdir(folder)
