@@ -7,40 +7,40 @@
 
 #define LINES_A_MINUTE 20
 #define MINUTE_NS 60000000000u
-#define ACCOUNTS_MAX                                                                               \
+#define TALLIES_MAX                                                                                \
 	64 /* in a minute; above, the oldest makes room: it has the most of it behind it */
 
-static struct log_account {
+static struct log_tally {
 	uid_t uid;
 	enum log_topic topic;
-	unsigned lines; /* 0: the account is free */
+	unsigned lines; /* 0: the tally is free */
 	uint64_t since_ns;
-} accounts[ACCOUNTS_MAX];
+} tallies[TALLIES_MAX];
 
 static const char *const topics[] = {"clients", "datasets", "bad samples"};
 
-static void log_account_close(struct log_account *account)
+static void log_tally_close(struct log_tally *tally)
 {
-	if (account->lines > LINES_A_MINUTE)
+	if (tally->lines > LINES_A_MINUTE)
 		log_warning("%u more lines about the %s of user %u were left out",
-			    account->lines - LINES_A_MINUTE, topics[account->topic],
-			    (unsigned)account->uid);
-	account->lines = 0;
+			    tally->lines - LINES_A_MINUTE, topics[tally->topic],
+			    (unsigned)tally->uid);
+	tally->lines = 0;
 }
 
-static struct log_account *log_account_of(uid_t uid, enum log_topic topic)
+static struct log_tally *log_account_of(uid_t uid, enum log_topic topic)
 {
-	struct log_account *chosen = &accounts[0];
-	for (size_t i = 0; i < ACCOUNTS_MAX; i++) {
-		struct log_account *account = &accounts[i];
-		if (account->lines && account->uid == uid && account->topic == topic)
-			return account;
+	struct log_tally *chosen = &tallies[0];
+	for (size_t i = 0; i < TALLIES_MAX; i++) {
+		struct log_tally *tally = &tallies[i];
+		if (tally->lines && tally->uid == uid && tally->topic == topic)
+			return tally;
 		if (!chosen->lines)
 			continue;
-		if (!account->lines || account->since_ns < chosen->since_ns)
-			chosen = account;
+		if (!tally->lines || tally->since_ns < chosen->since_ns)
+			chosen = tally;
 	}
-	log_account_close(chosen);
+	log_tally_close(chosen);
 	chosen->uid = uid;
 	chosen->topic = topic;
 	chosen->since_ns = clock_ns();
@@ -49,9 +49,9 @@ static struct log_account *log_account_of(uid_t uid, enum log_topic topic)
 
 void log_user_tick(uint64_t now_ns)
 {
-	for (size_t i = 0; i < ACCOUNTS_MAX; i++)
-		if (accounts[i].lines && now_ns - accounts[i].since_ns > MINUTE_NS)
-			log_account_close(&accounts[i]);
+	for (size_t i = 0; i < TALLIES_MAX; i++)
+		if (tallies[i].lines && now_ns - tallies[i].since_ns > MINUTE_NS)
+			log_tally_close(&tallies[i]);
 }
 
 void log_user(uid_t uid, enum log_topic topic, enum log_level level, const char *format, ...)

@@ -228,13 +228,6 @@ struct cached_picture *picture_set_find(struct picture_set *set, const struct pi
 	return picture;
 }
 
-void picture_pin(struct cached_picture *picture)
-{
-	pthread_mutex_lock(&picture->set->cache->lock);
-	picture->pins++;
-	pthread_mutex_unlock(&picture->set->cache->lock);
-}
-
 void picture_hit(struct cached_picture *picture, uint64_t now_ns)
 {
 	struct picture_cache *cache = picture->set->cache;

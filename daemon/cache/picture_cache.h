@@ -115,7 +115,6 @@ bool picture_set_has(const struct picture_set *set, uint64_t sample);
  * rewritten file. */
 struct cached_picture *picture_set_find(struct picture_set *set, const struct picture_key *key,
 					bool any);
-void picture_pin(struct cached_picture *picture); /* once more */
 /* Count a use in place of the file, and find out when the picture is needed next. */
 void picture_hit(struct cached_picture *picture, uint64_t now_ns);
 /* Accepts NULL. Any thread. */

@@ -34,12 +34,6 @@ static bool key_is_for(const struct spec_key *key, const struct dataset_kind *ki
 	return key->kinds[0] == '\0';
 }
 
-bool kind_takes(const struct dataset_kind *kind, const char *key)
-{
-	const struct spec_key *row = spec_key_named((struct text){key, strlen(key)});
-	return row && key_is_for(row, kind);
-}
-
 #define LIST_BYTES 128 /* of names in a message; further ones are cut off */
 
 static void list_add(char list[LIST_BYTES], const char *name)

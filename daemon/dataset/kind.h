@@ -116,7 +116,5 @@ extern const struct dataset_kind *const dataset_kinds[]; /* NULL ends them */
 const struct dataset_kind *kind_named(const char *name);
 /* The kind of what stands at its path if the description does not name one. Blocks. */
 const struct dataset_kind *kind_of_path(const struct dataset_spec *spec, bool folder);
-/* Does the kind take this key of a description? */
-bool kind_takes(const struct dataset_kind *kind, const char *key);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define OTHERS_WRITE (S_IWGRP | S_IWOTH)
@@ -99,12 +98,6 @@ int cache_dir_folder(const struct cache_dir *dir, const char *name, int *fd_out,
 	else if (fd >= 0)
 		close(fd);
 	return result;
-}
-
-uint64_t cache_dir_free(const struct cache_dir *dir)
-{
-	struct statvfs found;
-	return fstatvfs(dir->fd, &found) == 0 ? (uint64_t)found.f_bavail * found.f_frsize : 0;
 }
 
 void cache_dir_close(struct cache_dir *dir)

@@ -32,8 +32,6 @@ int cache_dir_open(struct cache_dir *out, const char *path, struct fault *fault)
  * CACHE_DIR_E_SYSTEM. */
 int cache_dir_folder(const struct cache_dir *dir, const char *name, int *fd_out,
 		     struct fault *fault);
-/* Bytes that the file system there has free for the daemon, or 0. */
-uint64_t cache_dir_free(const struct cache_dir *dir);
 void cache_dir_close(struct cache_dir *dir); /* accepts CACHE_DIR_NULL, and twice */
 
 #endif

@@ -244,8 +244,3 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 					 quote_text(&quote, choice->names[i]));
 	return r ? r : fields_add_mapped(fields, mapped, maps, fault);
 }
-
-bool fields_equal(const struct fields *a, const struct fields *b)
-{
-	return memcmp(a, b, sizeof(*a)) == 0;
-}

@@ -65,6 +65,5 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 		struct fault *fault);
 /* Bytes of one view of a field that has several. */
 size_t fields_view_bytes(const struct fields *fields, uint32_t field);
-bool fields_equal(const struct fields *a, const struct fields *b);
 
 #endif

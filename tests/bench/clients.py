@@ -32,7 +32,7 @@ if framework == "torch":
     loader = stoker.torch.Loader(data, 64, node=stoker.connect(path), **options)
 else:
     loader = stoker.connect(path).loader(data, batch_size=64, **options)
-def own():
+def used_cpu():
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 for x, y in loader:
@@ -40,7 +40,7 @@ for x, y in loader:
 del x, y
 batches = iter(())
 for _ in iter(sys.stdin.readline, ""):
-    begun, cpu, images = time.monotonic(), own(), 0
+    begun, cpu, images = time.monotonic(), used_cpu(), 0
     while time.monotonic() - begun < float(seconds):
         batch = next(batches, None)
         if batch is None:
@@ -48,7 +48,7 @@ for _ in iter(sys.stdin.readline, ""):
             continue
         batch[0].sum()
         images += len(batch[0])
-    print(images, own() - cpu, flush=True)
+    print(images, used_cpu() - cpu, flush=True)
 """
 
 

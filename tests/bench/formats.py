@@ -124,7 +124,7 @@ def with_alpha(image):
     return image
 
 
-def made(save, draw):
+def make_file(save, draw):
     """A file's bytes, of a part of a photograph."""
     image = photograph(draw.randrange(FILES))
     width, height = draw.randint(1, 200), draw.randint(1, 200)
@@ -138,7 +138,7 @@ def differing(decode, save, count):
     """How many of `count` files have other pixels than Pillow's."""
     draw, bad = random.Random(count), 0
     for _ in range(count):
-        data = made(save, draw)
+        data = make_file(save, draw)
         with Image.open(io.BytesIO(data)) as image:
             wanted = numpy.asarray(image.convert("RGB"))
         height, width = wanted.shape[:2]

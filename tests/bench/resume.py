@@ -4,7 +4,7 @@
     tests/bench/resume.py [--build DIR] [--kills 200] [--workers 1,2,8] [--seed N]
 
 A manifest names a few small pictures over and over; a reader takes epoch after epoch of it while
-the daemon is killed, at random positions and at random moments behind them, and started anew. Each
+the daemon is killed, at random positions and at random moments behind them, and started again. Each
 batch is compared with that of a run without deaths and with one worker: index, label, all pixels.
 Prints how long the pauses were. The exit code is 1 if a byte differs.
 """
@@ -99,7 +99,7 @@ def digests(loader, epochs, at=lambda epoch, k: None):
                 digest.update(numpy.ascontiguousarray(array))
             out.append((batch.epoch, batch.position, digest.digest()))
             batch.release()
-            at(epoch, k)
+            kill_at(epoch, k)
             begun = time.perf_counter()
     return out, waits
 
@@ -117,13 +117,13 @@ def measure(build, folder, manifest, workers, kills, rng):
 
     supervisor = Supervisor(build, folder, workers)
 
-    def at(epoch, k):
+    def kill_at(epoch, k):
         if epoch * per_epoch + k in places:
             supervisor.kill_after(rng.random() * 0.004)
 
     with supervisor.connect() as node:
         loader = node.loader(manifest, **options)
-        got, waits = digests(loader, epochs, at)
+        got, waits = digests(loader, epochs, kill_at)
         reconnects = loader.reconnects
     supervisor.join()
     supervisor.kill()

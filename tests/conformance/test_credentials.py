@@ -11,7 +11,7 @@ from object_server import Objects
 SECRETS = {"AKIDTEST": "open/sesame+12", "AKIDFIRST": "first/secret+1", "AKIDNEXT": "next/secret+2"}
 
 
-def own(name):
+def make_own_keys(name):
     return [{"url": "s3://b", "key": f"AKID{name}", "secret": SECRETS[f"AKID{name}"]}]
 
 
@@ -23,7 +23,7 @@ def running(client, spawn, stream, photos):
         daemon = spawn(environment=server.environment(), fetchers=2)
         program = client.start(
             daemon.socket, stream(dataset={"path": f"s3://b/{photos.name}"}, **SMALL),
-            credentials=own("FIRST"), refresh=own("NEXT"), pause=3)
+            credentials=make_own_keys("FIRST"), refresh=make_own_keys("NEXT"), pause=3)
         program.wait_for("paused")
         server.expired.add("AKIDFIRST")
         yield server, daemon, program

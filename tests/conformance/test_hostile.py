@@ -215,7 +215,7 @@ def bad_and_a_gap(peer, fields):
                  path="a.jpg", text="cut short", next_epoch=0, next_position=16)
 
 
-def said(**wrong):
+def change_fields(**wrong):
     return lambda peer, fields: fields.update(wrong)
 
 
@@ -230,15 +230,15 @@ def one_less(peer, fields):
 
 # In place of the batch of position 8.
 ORDERS = {
-    "a batch again": said(position=4, next_position=8),
-    "the first batch again": said(position=0, next_position=4),
-    "a batch left out": said(position=12, next_position=16),
-    "another epoch": said(epoch=1, next_epoch=1),
-    "the positions of another rank": said(position=9),
-    "the same place behind it": said(next_position=8),
-    "another place behind it": said(next_position=16),
-    "another epoch behind it": said(next_epoch=1, next_position=0),
-    "a position of 2^64 - 1": said(position=2**64 - 1),
+    "a batch again": change_fields(position=4, next_position=8),
+    "the first batch again": change_fields(position=0, next_position=4),
+    "a batch left out": change_fields(position=12, next_position=16),
+    "another epoch": change_fields(epoch=1, next_epoch=1),
+    "the positions of another rank": change_fields(position=9),
+    "the same place behind it": change_fields(next_position=8),
+    "another place behind it": change_fields(next_position=16),
+    "another epoch behind it": change_fields(next_epoch=1, next_position=0),
+    "a position of 2^64 - 1": change_fields(position=2**64 - 1),
     "fewer samples": one_less,
     "a lease again": lease_again,
     "a bad sample of another batch": bad_elsewhere,
@@ -317,7 +317,7 @@ def test_ring_that_is_gone(client, fake):
 
 
 def test_ring_that_is_gone_again_and_again(client, fake):
-    """When it has attached anew, too, and though nobody hangs up; given up after reconnect_ms."""
+    """When it has attached again, too, and though nobody hangs up; given up after reconnect_ms."""
     client.needs("path")
 
     def die(peer, fields):

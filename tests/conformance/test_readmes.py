@@ -60,7 +60,7 @@ def test_example(daemon, tmp_path, language):
     assert len(losses) == 30 and losses[-1] < 0.8 * losses[0], losses
 
 
-def made(name, build):
+def build_chosen(name, build):
     if name not in clients.chosen():
         pytest.skip(f"{name} is not chosen")
     try:
@@ -71,7 +71,7 @@ def made(name, build):
 
 def test_example_of_node(daemon, tmp_path):
     """Two epochs of 21 pictures in batches of 16: place and average colour."""
-    command = made("node", clients.node_example)
+    command = build_chosen("node", clients.node_example)
     lines = run([*command, pictures(tmp_path / "pictures"), "2"], daemon, tmp_path)
     assert [line.split()[:2] for line in lines] == \
         [["0", "0"], ["0", "16"], ["1", "0"], ["1", "16"]], lines
@@ -80,7 +80,7 @@ def test_example_of_node(daemon, tmp_path):
 
 def test_server_of_go(daemon, tmp_path):
     """Each batch to one caller, as raw pixels, with its place in the head."""
-    command = made("go", clients.go_server)
+    command = build_chosen("go", clients.go_server)
     with subprocess.Popen([*command, "-data", pictures(tmp_path / "pictures"), "-size", "16",
                            "-batch", "8", "-listen", "127.0.0.1:0"], text=True,
                           env=environment(daemon), stdout=subprocess.PIPE) as server:

@@ -58,7 +58,7 @@ def test_limit_of_a_user(client, spawn, stream):
 
 
 def test_lease_timeout(client, spawn, stream):
-    """The daemon takes back what is held too long: an error, and no attach anew."""
+    """The daemon takes back what is held too long: an error, and no attach again."""
     daemon = spawn(lease_timeout="1s")
     run = client.start(daemon.socket, stream(), pause=2, hold=1)
     run.wait_for("paused")

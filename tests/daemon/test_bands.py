@@ -60,7 +60,7 @@ def fixture_module_daemon():
         daemon.remove()
 
 
-def of(reference, number, world, size=2):
+def select_rank(reference, number, world, size=2):
     return {key: value for key, value in reference.items() if key[1] // size % world == number}
 
 
@@ -76,7 +76,7 @@ def test_one_of_many_needs_what_it_needs_alone(daemon, rank, reference, transpor
     assert whole <= counter(daemon, "ring_bytes") <= 1.1 * whole
     if transport == "fd":
         assert allocated(daemon) <= 1.1 * whole
-    assert one.finish() == of(reference, 3, 64)
+    assert one.finish() == select_rank(reference, 3, 64)
     if transport == "fd":
         assert allocated(daemon) <= 1.1 * whole, "slots of others were touched"
 
@@ -93,7 +93,7 @@ def test_others_join_it(daemon, rank, reference):
     assert counter(daemon, "rings") == 1
     finish_together(ranks.values())
     for number, one in ranks.items():
-        assert one.got == of(reference, number, 8)
+        assert one.got == select_rank(reference, number, 8)
     assert allocated(daemon) <= bytes_before
 
 
@@ -105,8 +105,8 @@ def test_a_reader_of_another_batch_size_needs_all_slots(daemon, rank, reference)
     third = rank(9, 16)
     assert third.rings == one.rings
     assert other.finish() == reference
-    assert one.finish() == of(reference, 2, 16)
-    assert third.finish() == of(reference, 9, 16)
+    assert one.finish() == select_rank(reference, 2, 16)
+    assert third.finish() == select_rank(reference, 9, 16)
 
 
 def test_no_room_for_another(spawn, photos, reference):
@@ -118,7 +118,7 @@ def test_no_room_for_another(spawn, photos, reference):
         answer = peer.attach(photos, **{**WISH, "rank": 2, "world": 16})
         assert answer.name == "error" and answer.fields["name"] == "memory", answer
     for number, one in enumerate(ranks):
-        assert one.finish() == of(reference, number, 16)
+        assert one.finish() == select_rank(reference, number, 16)
         one.peer.close()
     daemon.settle()
 
@@ -135,8 +135,8 @@ def test_they_fork_with_the_memory_that_they_need(daemon, rank, reference):
                 one.release()
     finish_together(ranks)
     for number, one in enumerate(ranks):
-        assert one.got == of(reference, number, 16)
-    assert slow.finish() == of(reference, 4, 16)
+        assert one.got == select_rank(reference, number, 16)
+    assert slow.finish() == select_rank(reference, 4, 16)
 
 
 def test_a_place_between_batches(daemon, rank, reference):

@@ -352,7 +352,7 @@ def fixture_slow(tmp_path):
 
 @pytest.mark.parametrize("exif", [False, True])
 @pytest.mark.parametrize("name", ["crop", "whole", "warp"])
-def test_slow_files_are_written_anew(spawn, slow, name, exif):
+def test_slow_files_are_written_again(spawn, slow, name, exif):
     """Where not all pixels fit. What cannot be stays as it is; no byte and no verdict changes."""
     def outcome(daemon, **fields):
         with daemon.connect() as peer:
@@ -371,7 +371,7 @@ def test_slow_files_are_written_anew(spawn, slow, name, exif):
         daemon.settle()
 
 
-def test_which_files_are_written_anew(spawn, slow):
+def test_which_files_are_written_again(spawn, slow):
     """The complete, progressive ones, at their second visit; their pixels where there is room."""
     daemon = spawn(workers=1, cache_memory="2M", fetchers=1)
     fields = {**STREAM, "transforms": LISTS["crop"], "bad_samples": "substitute", "batch_size": 1}
@@ -389,7 +389,7 @@ def test_which_files_are_written_anew(spawn, slow):
         assert cached(roomy)["files"] == 0 and cached(roomy)["pictures"] > len(numbers)
 
 
-def test_a_file_written_anew_changes(spawn, folder):
+def test_a_file_written_again_changes(spawn, folder):
     """As test_a_file_changes_under_its_time(), with files in place of pictures."""
     for path in jpegs(folder):
         Image.open(path).resize((320, 240)).save(path, "JPEG", progressive=True)

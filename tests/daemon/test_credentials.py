@@ -17,7 +17,7 @@ pytestmark = needs_root
 
 def test_groups_are_those_of_the_connection(serve, data):
     """FAULTS 83: whoever leaves a group keeps what its connection was made with, and no other; who
-    enters one connects anew."""
+    enters one connects again."""
     daemon = serve(dataset_root=f"{data}:{TEAM}")
     with connect(daemon, ALICE, [TEAM]) as member, connect(daemon, ALICE) as stranger:
         with user(ALICE):  # she is no member any more

@@ -36,7 +36,7 @@ def test_what_is_kept(spawn, photos):
 
 
 def test_times_fit_to_the_rate_where_pictures_are_kept(spawn, photos):
-    """Of pictures that a trainer has had, none is decoded anew: what their transforms take is
+    """Of pictures that a trainer has had, none is decoded again: what their transforms take is
     divided by those that were made."""
     daemon = spawn(cache_memory="64M", cache_decoded_size="0")
     fields = {"transforms": [{"name": "RandomResizedCrop", "size": 224}]}

@@ -19,7 +19,7 @@ WORDS = ("RandomResizedCrop(size=40) | RandomHorizontalFlip() | "
          "Normalize(mean=[0.5, 0.4, 0.3], std=[0.2, 0.3, 0.4])")
 
 
-def first(daemon, dataset, count, **fields):
+def read_first(daemon, dataset, count, **fields):
     """The same samples, as a reader gets them."""
     with daemon.connect() as peer:
         peer.attach(dataset, transforms=TRAIN, dtype="uint8", layout="NHWC", epochs=1,
@@ -53,7 +53,7 @@ def test_the_sheet_is_of_the_samples(daemon, photos, tmp_path):
     done = daemon.ctl("--json", "preview", photos, "-t", WORDS, "-o", out, "--rows", 2, "--cols",
                       5, "--seed", 7, "--epoch", 3)
     values = json.loads(done.stdout)
-    there = first(daemon, photos, 10, order_seed=7, augment_seed=7, epoch=3)
+    there = read_first(daemon, photos, 10, order_seed=7, augment_seed=7, epoch=3)
     with Image.open(out) as picture:
         sheet = numpy.asarray(picture)
     assert sheet.shape == (2 * (40 + GAP + TEXT) + GAP, 5 * (40 + GAP) + GAP, 3)

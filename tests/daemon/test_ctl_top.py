@@ -245,7 +245,7 @@ def test_other_workers_refused(tmp_path):
                 assert terminal.ends() == 0
 
 
-def test_the_daemon_is_started_anew(daemon):
+def test_the_daemon_is_started_again(daemon):
     with on_a_terminal(top(daemon, "--interval", "0.1")) as terminal:
         terminal.shows(f"pid {daemon.process.pid},")
         daemon.terminate()

@@ -158,19 +158,19 @@ def test_kinds_and_scales(spawn, tmp_path, place):
 
 
 @pytest.mark.parametrize("memory", ["0", "6M"])
-def test_files_written_anew(spawn, slow, place, memory):
+def test_files_written_again(spawn, slow, place, memory):
     """Where not all pixels fit: found again by the next daemon, in place of the samples' files;
     and what is damaged shows no other pixel."""
     stream = {**STREAM, "transforms": LISTS["crop"], "bad_samples": "substitute", "epochs": 3}
     wanted = digests(spawn(), slow, **stream)
     limits = on_disk(place, cache_decoded_size="6M", cache_memory=memory)
 
-    def anew():
+    def find_rewritten():
         return [path for path in pictures(place) if path.name.split("-")[2] == "0"]
 
     first = spawn(**limits)
-    wait_for(lambda: digests(first, slow, **stream) == wanted and len(anew()) > 10,
-             "files are written anew")
+    wait_for(lambda: digests(first, slow, **stream) == wanted and len(find_rewritten()) > 10,
+             "files are written again")
     first.terminate()
     second = spawn(**limits)
     wait_for(lambda: stored(second)["pictures"] > 0 or digests(second, slow, **stream) == wanted,
@@ -182,11 +182,11 @@ def test_files_written_anew(spawn, slow, place, memory):
     assert stored(second)["hits_total"] > 0
     assert status["samples_decoded_total"] > status["samples_read_total"]
     assert kept_bytes(place) == status["cache_decoded_bytes"] <= 6 << 20
-    # Small pixels of a draft, which do for no crop, take no file's place that was written anew.
+    # Small pixels of a draft, which do for no crop, take no file's place that was written again.
     assert digests(second, slow, **stream) == wanted
     assert second.status()["samples_read_total"] - status["samples_read_total"] < 3 * 48 / 2
     second.terminate()
-    for number, path in enumerate(anew()):
+    for number, path in enumerate(find_rewritten()):
         data = bytearray(path.read_bytes())
         data[(number * 997 + 4096) % len(data)] ^= 1
         path.write_bytes(data)
@@ -207,7 +207,7 @@ DAMAGES = {
 
 
 def test_damaged_files(spawn, photos, place):
-    """None of them shows another pixel; each is deleted and made anew."""
+    """None of them shows another pixel; each is deleted and made again."""
     wanted = digests(spawn(), photos, epochs=2)
     # Without seek indexes the disk is read however slow it is found.
     daemon = spawn(**on_disk(place, index_memory=0))
@@ -258,7 +258,7 @@ def point_elsewhere(secret):
     (lambda secret: secret.chmod(0o640), "is not a file of the daemon's user alone"),
     (point_elsewhere, "is not a file of the daemon's user alone"),
 ], ids=["a bit", "cut", "empty", "others may read it", "a link"])
-def test_a_damaged_secret_begins_anew(spawn, photos, place, change, words):
+def test_a_damaged_secret_begins_again(spawn, photos, place, change, words):
     """Nothing that is there is used, it goes, and that is said, once."""
     daemon = spawn(**on_disk(place))
     fill(daemon, photos)

@@ -206,7 +206,7 @@ def test_a_file_changes_under_its_time(daemon, large, how):
 
 def test_a_file_that_only_seems_to_change(daemon, folder):
     """Its rights, its names and its folder's name are not its content: no sample is lost, no index
-    is made anew."""
+    is made again."""
     paths = jpegs(folder)
     with daemon.connect() as peer, daemon.connect() as again:
         assert wrong_crops(peer, folder) == ([], 3 * N, [])

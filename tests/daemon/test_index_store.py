@@ -23,7 +23,7 @@ HEADER, RECORD = 264, 48  # bytes of a file's header and of a record's; see inde
 
 
 @pytest.fixture(name="directory")
-def fixture_shelf(tmp_path):
+def fixture_index_folder(tmp_path):
     return tmp_path / "directory"
 
 
@@ -77,7 +77,7 @@ def test_it_comes_back_at_once(spawn, photos, directory):
 
 @pytest.mark.parametrize("how", ["in place", "renamed"])
 def test_a_file_changes_between_daemons(spawn, large, directory, how):
-    """Size and time stay, and so may the inode: a file of another content is indexed anew."""
+    """Size and time stay, and so may the inode: a file of another content is indexed again."""
     daemon = spawn(index_dir=directory)
     with daemon.connect() as peer:
         assert wrong_crops(peer, large) == ([], 3 * LARGE, [])

@@ -64,7 +64,7 @@ def test_new_ones_before_they_expire(spawn, shards, tmp_path, source):
 
 @pytest.mark.parametrize("status", [400, 403])
 def test_expired_before_their_time(spawn, shards, tmp_path, reference, status):
-    """A server that says so is asked again, with others; those of a profile are read anew."""
+    """A server that says so is asked again, with others; those of a profile are read again."""
     with Objects(shards, bucket="b") as server, Keys() as keys:
         server.expired, server.expired_status = {"AKID0"}, status
         daemon = spawn(environment=environment(server, keys, "metadata", tmp_path))
@@ -123,20 +123,20 @@ def test_wrong_answers(spawn, shards, tmp_path, source, who, wrong):
 
 def test_what_is_set_up_wrong(spawn, shards, tmp_path):
     with Objects(shards, bucket="b") as server, Keys() as keys:
-        def said(source, **more):
+        def refuse(source, **more):
             settings = environment(server, keys, source, tmp_path)
             return refusal(spawn(environment={**settings, **more}), f"s3://b/{PATTERN}")
 
-        assert "token's file /none No such file" in said(
+        assert "token's file /none No such file" in refuse(
             "web", AWS_WEB_IDENTITY_TOKEN_FILE="/none")
-        assert "InvalidIdentityToken" in said("web", AWS_ROLE_ARN="another")
-        assert "neither https nor of this machine" in said(
+        assert "InvalidIdentityToken" in refuse("web", AWS_ROLE_ARN="another")
+        assert "neither https nor of this machine" in refuse(
             "container", AWS_CONTAINER_CREDENTIALS_FULL_URI="http://example.invalid/x")
-        assert "refuses it (403)" in said("container", AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE="",
-                                          AWS_CONTAINER_AUTHORIZATION_TOKEN="another")
+        assert "refuses it (403)" in refuse("container", AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE="",
+                                            AWS_CONTAINER_AUTHORIZATION_TOKEN="another")
         asked = len(keys.asked)
         server.key_id = "somebody"
-        assert "it found no credentials" in said("metadata", AWS_EC2_METADATA_DISABLED="true")
+        assert "it found no credentials" in refuse("metadata", AWS_EC2_METADATA_DISABLED="true")
         assert len(keys.asked) == asked
 
 

@@ -394,7 +394,7 @@ def test_a_large_sample_is_no_habit(daemon, photos, tmp_path, kind):
 
 def test_a_dataset_stays_for_a_reader_that_attaches_again(daemon, photos, tmp_path):
     """A seek is DETACH and ATTACH. If that expects the content that was left, it is not indexed
-    anew; any other ATTACH sees the files as they are."""
+    again; any other ATTACH sees the files as they are."""
     folder = tmp_path / "pictures"
     shutil.copytree(photos, folder)
     with daemon.connect() as peer:

@@ -39,7 +39,7 @@ def refused(daemon, path, keys=None):
         return answer.fields["text"]
 
 
-def same(got, images, labels):
+def compare(got, images, labels):
     assert np.array_equal(got[0], images)
     assert got[1].dtype == (labels.dtype if labels.dtype == np.float32 else np.int64)
     assert np.array_equal(got[1], labels)
@@ -58,12 +58,12 @@ def fixture_keras(request, tmp_path_factory):
 def test_splits(daemon, keras):
     arrays, path = keras
     train, test = ((arrays["x_" + split], arrays["y_" + split]) for split in ("train", "test"))
-    same(read(daemon, path), *train)
-    same(read(daemon, path, {"split": "train", "kind": "npz"}), *train)
-    same(read(daemon, path, {"split": "test"}), *test)
-    same(read(daemon, path, {"images": "x_test", "labels": "y_test"}), *test)
-    same(read(daemon, path, {"images": "x_test"}), test[0], np.arange(9))
-    same(read(daemon, path, {"labels": "y_train"}), *train)
+    compare(read(daemon, path), *train)
+    compare(read(daemon, path, {"split": "train", "kind": "npz"}), *train)
+    compare(read(daemon, path, {"split": "test"}), *test)
+    compare(read(daemon, path, {"images": "x_test", "labels": "y_test"}), *test)
+    compare(read(daemon, path, {"images": "x_test"}), test[0], np.arange(9))
+    compare(read(daemon, path, {"labels": "y_train"}), *train)
     daemon.settle()
 
 
@@ -81,14 +81,14 @@ def test_names(daemon, tmp_path, write):
             ({"arr_0": images, "arr_1": labels}, np.arange(N)))):
         path = tmp_path / f"{number}.npz"
         write(path, **arrays)
-        same(read(daemon, path), images, want)
+        compare(read(daemon, path), images, want)
     gray = images[..., 0]
     write(tmp_path / "gray.npz", gray, labels)
-    same(read(daemon, tmp_path / "gray.npz", {"labels": "arr_1"}),
-         np.repeat(gray[..., None], 3, axis=3), labels)
+    compare(read(daemon, tmp_path / "gray.npz", {"labels": "arr_1"}),
+            np.repeat(gray[..., None], 3, axis=3), labels)
     one = np.random.default_rng(1).random((N, 4), dtype=np.float32)
     write(tmp_path / "soft.npz", x=images, y=one)
-    same(read(daemon, tmp_path / "soft.npz"), images, one)
+    compare(read(daemon, tmp_path / "soft.npz"), images, one)
 
 
 def test_one_law_for_npy_and_npz(spawn, keras, tmp_path):
@@ -201,5 +201,5 @@ def test_what_is_damaged(spawn, tmp_path):
     (tmp_path / "folder.npz").mkdir()
     assert "regular file" in refused(daemon, tmp_path / "folder.npz", {"kind": "npz"})
     assert "cannot read" in refused(daemon, tmp_path / "nowhere.npz", {"kind": "npz"})
-    same(read(daemon, whole), images, np.arange(16))
+    compare(read(daemon, whole), images, np.arange(16))
     daemon.settle()

@@ -28,16 +28,16 @@ SECRETS = {"AKIDTEST": "open/sesame+12", "AKIDALICE": "alice/secret+1", "AKIDBOB
 TOKEN = "session/of+alice=" * 60
 
 
-def own(name, url="s3://b", **more):
+def make_keys(name, url="s3://b", **more):
     return {"url": url, "key": f"AKID{name}", "secret": SECRETS[f"AKID{name}"], **more}
 
 
-def put(peer, *args, **more):
-    answer = peer.request("credentials", **own(*args, **more))
+def send_keys(peer, *args, **more):
+    answer = peer.request("credentials", **make_keys(*args, **more))
     return answer.name if answer.name == "ok" else answer.fields["name"]
 
 
-def said(peer, path):
+def ask_attach(peer, path):
     """What ATTACH is answered: attached, or an error's name and words."""
     answer = peer.attach("", dataset={"path": path}, batch_size=1, epochs=1)
     if answer.name != "error":
@@ -63,23 +63,23 @@ def test_of_one_user(photos):
     with bucket(photos) as server, servers() as serve:
         daemon = serve(environment=server.environment(), fetchers=4, log_level="debug")
         with connect(daemon, ALICE) as alice, connect(daemon, BOB) as bob:
-            assert said(alice, url).startswith("permission: ")
-            assert put(alice, "ALICE", token=TOKEN) == "ok"
-            assert said(alice, url) == "attached"
+            assert ask_attach(alice, url).startswith("permission: ")
+            assert send_keys(alice, "ALICE", token=TOKEN) == "ok"
+            assert ask_attach(alice, url) == "attached"
             assert len(alice.digests()) > 0
             assert signers(server) == {"AKIDALICE"}
             assert {headers["x-amz-security-token"] for _, headers in server.requests} == {TOKEN}
-            assert said(bob, url).startswith("permission: ")
+            assert ask_attach(bob, url).startswith("permission: ")
             with connect(daemon, ALICE) as again:  # another connection of hers
-                assert said(again, url) == "attached"
-            assert put(bob, "BOB", f"{url}/none") == "ok"
-            assert said(bob, url).startswith("permission: ")
+                assert ask_attach(again, url) == "attached"
+            assert send_keys(bob, "BOB", f"{url}/none") == "ok"
+            assert ask_attach(bob, url).startswith("permission: ")
             words = daemon.log() + daemon.ctl("--json", "status").stdout + "".join(
                 str(daemon.list(what)) for what in ("streams", "readers", "datasets", "memory"))
         for secret in (*SECRETS.values(), TOKEN, "AKIDALICE"):
             assert secret not in words
         with connect(daemon, ALICE) as alice:  # they went with her last connection
-            assert said(alice, url).startswith("permission: ")
+            assert ask_attach(alice, url).startswith("permission: ")
 
 
 @needs_root
@@ -92,13 +92,13 @@ def test_instead_of_the_daemons(photos):
         for uid in (BOB, 0):
             with connect(daemon, uid) as peer:
                 del server.requests[:]
-                assert said(peer, url) == "attached"
+                assert ask_attach(peer, url) == "attached"
                 peer.digests()  # all, so that nothing is asked for once it has left
                 assert signers(server) == {"AKIDTEST"}
             with connect(daemon, uid) as peer:
                 del server.requests[:]
-                assert put(peer, "BOB") == put(peer, "ALICE", url + "/") == "ok"
-                assert said(peer, url) == "attached"
+                assert send_keys(peer, "BOB") == send_keys(peer, "ALICE", url + "/") == "ok"
+                assert ask_attach(peer, url) == "attached"
                 peer.digests()
                 assert signers(server) == {"AKIDALICE"}
 
@@ -111,9 +111,9 @@ def test_a_file_is_not_read_as_the_daemon(photos):
             f"{path.relative_to(photos.parent)},0\n" for path in photos.rglob("*.jpg")))
         daemon = serve(environment=server.environment())
         with connect(daemon, ALICE) as peer:
-            assert put(peer, "ALICE", "s3://b/list.csv") == "ok"
+            assert send_keys(peer, "ALICE", "s3://b/list.csv") == "ok"
             # The list is read with hers, and what it names lies beneath no URL of hers.
-            assert said(peer, "s3://b/list.csv") != "attached"
+            assert ask_attach(peer, "s3://b/list.csv") != "attached"
             answer = peer.attach("", dataset={"path": f"s3://b/{photos.name}"}, sampler={
                 "name": "List", "path": "s3://b/list.csv"})
             assert answer.name == "error"
@@ -127,26 +127,26 @@ def test_refused_and_expired(photos):
     with bucket(photos) as server, servers() as serve:
         daemon = serve(environment=server.environment(), fetchers=2)
         with connect(daemon, ALICE) as peer:
-            assert put(peer, "ALICE", secret="another") == "ok"
-            words = said(peer, url)
+            assert send_keys(peer, "ALICE", secret="another") == "ok"
+            words = ask_attach(peer, url)
             assert words.startswith("credentials: ") and "the client's own secret key" in words
-            assert put(peer, "ALICE", expires=int(time.time()) - 1) == "argument"
+            assert send_keys(peer, "ALICE", expires=int(time.time()) - 1) == "argument"
             for wrong in ({"url": "http://b/x"}, {"url": "s3://b/../x"}, {"key": "a:b"},
                           {"secret": "a\nb"}, {"url": "s3://b\0"}):
-                assert put(peer, "ALICE", **wrong) == "argument"
+                assert send_keys(peer, "ALICE", **wrong) == "argument"
             ends = int(time.time()) + 10
-            assert put(peer, "ALICE", expires=ends) == "ok"
-            assert said(peer, url) == "attached"
+            assert send_keys(peer, "ALICE", expires=ends) == "ok"
+            assert ask_attach(peer, url) == "attached"
             peer.request("detach")
             time.sleep(max(0.0, ends + 0.5 - time.time()))
-            words = said(peer, url)
+            words = ask_attach(peer, url)
             assert words.startswith("credentials: ") and "no others came" in words
             server.expired = {"AKIDALICE"}
-            put(peer, "ALICE")
-            words = said(peer, url)
+            send_keys(peer, "ALICE")
+            words = ask_attach(peer, url)
             assert words.startswith("credentials: ") and "own credentials have expired" in words
-            assert put(peer, "NEXT") == "ok"
-            assert said(peer, url) == "attached"
+            assert send_keys(peer, "NEXT") == "ok"
+            assert ask_attach(peer, url) == "attached"
 
 
 @needs_root
@@ -157,17 +157,18 @@ def test_what_is_told_as_refused(photos):
     with bucket(photos) as server, servers() as serve:
         daemon = serve(environment=server.environment(), fetchers=2)
         with connect(daemon, ALICE) as peer:
-            assert put(peer, "ALICE", there) == put(peer, "BOB", away, secret="wrong") == "ok"
-            assert said(peer, away).startswith("credentials: ")
-            assert said(peer, f"{there}/none").startswith("dataset: ")
-            assert said(peer, f"{there}/none.tar").startswith("dataset: ")
+            assert send_keys(peer, "ALICE", there) == "ok"
+            assert send_keys(peer, "BOB", away, secret="wrong") == "ok"
+            assert ask_attach(peer, away).startswith("credentials: ")
+            assert ask_attach(peer, f"{there}/none").startswith("dataset: ")
+            assert ask_attach(peer, f"{there}/none.tar").startswith("dataset: ")
             joined = [{"path": there}, {"path": away}]
             answer = peer.attach("", dataset={"parts": joined})
             assert answer.fields["name"] == "credentials"
             answer = peer.attach("", dataset={"parts": [{"path": f"{there}/none"}, joined[1]]})
             assert answer.fields["name"] == "dataset"  # of its first part: nobody was asked for it
-            assert put(peer, "BOB", away) == "ok"
-            assert said(peer, away).startswith("dataset: ")  # there is nothing
+            assert send_keys(peer, "BOB", away) == "ok"
+            assert ask_attach(peer, away).startswith("dataset: ")  # there is nothing
 
 
 @needs_root
@@ -180,9 +181,9 @@ def test_nobody_waits_again_and_again(photos):
         began = time.monotonic()
         for name in ("ALICE", "NEXT", "ALICE"):
             with connect(daemon, ALICE) as peer:
-                assert put(peer, name) == put(peer, name, "s3://c") == "ok"
+                assert send_keys(peer, name) == send_keys(peer, name, "s3://c") == "ok"
                 for url in ("s3://b/x", "s3://c/x"):
-                    assert said(peer, url).startswith("credentials: ")
+                    assert ask_attach(peer, url).startswith("credentials: ")
         assert 9 < time.monotonic() - began < 35
 
 
@@ -193,7 +194,7 @@ def test_renewed(photos):
     with bucket(photos) as server, servers() as serve:
         daemon = serve(environment=server.environment(), fetchers=2)
         with connect(daemon, ALICE) as peer:
-            assert put(peer, "ALICE") == "ok"
+            assert send_keys(peer, "ALICE") == "ok"
             peer.attach(url, batch_size=1, epochs=1, inflight=1, prefetch=1)
             count = 0
             while not server.expired:
@@ -202,7 +203,7 @@ def test_renewed(photos):
                 if count == 2:
                     server.expired.add("AKIDALICE")
             time.sleep(1)
-            assert put(peer, "NEXT") == "ok"
+            assert send_keys(peer, "NEXT") == "ok"
             message = peer.receive()
             while message.name == "batch":
                 peer.release(message)
@@ -302,7 +303,7 @@ def test_of_c(spawn, photos):
         for _ in range(2):
             del server.requests[:]
             with daemon.connect() as peer:
-                assert said(peer, f"s3://b/{photos.name}") == "attached"
+                assert ask_attach(peer, f"s3://b/{photos.name}") == "attached"
             assert signers(server) == {"AKIDALICE"}
             assert library.stoker_connect(stoker_, str(daemon.socket).encode()) == 0
         ends = int(time.time()) + 2
@@ -357,15 +358,15 @@ def test_a_hit_needs_the_same_proof(photos):
         cache = pathlib.Path(home) / "c"
         daemon = serve(environment=server.environment(), cache_dir=cache, **LARGE)
         with connect(daemon, ALICE) as alice, connect(daemon, BOB) as bob:
-            assert put(alice, "ALICE") == put(bob, "BOB") == "ok"
-            assert said(alice, url) == "attached"
+            assert send_keys(alice, "ALICE") == send_keys(bob, "BOB") == "ok"
+            assert ask_attach(alice, url) == "attached"
             reference = alice.digests()
             assert daemon.status()["stage_objects"] > 0
             server.accounts.pop("AKIDBOB")
-            assert said(bob, url).startswith("credentials: ")
+            assert ask_attach(bob, url).startswith("credentials: ")
             server.accounts["AKIDBOB"] = SECRETS["AKIDBOB"]
             before = daemon.status()["stage_hits_total"]
-            assert said(bob, url) == "attached"
+            assert ask_attach(bob, url) == "attached"
             assert bob.digests() == reference
             assert daemon.status()["stage_hits_total"] > before
             assert "AKIDBOB" in signers(server)
@@ -381,7 +382,7 @@ def test_a_fetch_that_waits_holds_nobody_else(photos):
         daemon = serve(environment=server.environment(), cache_dir=pathlib.Path(home) / "c",
                        **LARGE)
         with connect(daemon, ALICE) as alice, connect(daemon, BOB) as bob:
-            assert put(alice, "ALICE") == put(bob, "BOB") == "ok"
+            assert send_keys(alice, "ALICE") == send_keys(bob, "BOB") == "ok"
             held = {}
             for peer in (alice, bob):
                 peer.attach(url, batch_size=1, epochs=1, inflight=1, prefetch=1)
@@ -391,7 +392,7 @@ def test_a_fetch_that_waits_holds_nobody_else(photos):
             time.sleep(0.5)
             bob.release(held[bob])
             bob.release(bob.expect("batch"))
-            assert put(alice, "NEXT") == "ok"
+            assert send_keys(alice, "NEXT") == "ok"
             alice.expect("batch")
 
 
@@ -400,7 +401,7 @@ def test_as_many_as_a_user_may(photos):
     with bucket(photos) as server, servers() as serve:
         daemon = serve(environment=server.environment())
         with connect(daemon, ALICE) as alice, connect(daemon, BOB) as bob:
-            assert [put(alice, "ALICE", f"s3://b/{i}") for i in range(33)] == \
+            assert [send_keys(alice, "ALICE", f"s3://b/{i}") for i in range(33)] == \
                 ["ok"] * 32 + ["limit"]
-            assert put(alice, "NEXT", "s3://b/0") == "ok"
-            assert put(bob, "BOB") == "ok"
+            assert send_keys(alice, "NEXT", "s3://b/0") == "ok"
+            assert send_keys(bob, "BOB") == "ok"

@@ -22,7 +22,7 @@ from test_remote import (PATTERN, fingerprint, fixture_reference,  # noqa: F401 
                          fixture_shards)
 from test_staging import LARGE, asked, objects, taken
 from users import (ALICE, BOB, CAROL, SERVER, TEAM, connect, fixture_home,  # noqa: F401
-                   fixture_serve, give, needs_root, own)
+                   fixture_serve, give, needs_root, give_to)
 
 GZIP = PATTERN + ".gz"
 HEADS = 4 * 5  # bytes of four shards that each opening reads
@@ -51,7 +51,7 @@ def fixture_packed(shards, tmp_path_factory):
 
 
 def unpackings(daemon):
-    """Bytes that were written anew."""
+    """Bytes that were written again."""
     return daemon.status()["stage_fetched_bytes_total"]
 
 
@@ -191,7 +191,7 @@ def test_one_at_a_time(spawn, packed, reference, tmp_path):
 
 
 def test_a_killed_daemon(spawn, packed, reference, tmp_path):
-    """In mid-epoch: the token of the last batch goes on behind it, and nothing is unpacked anew."""
+    """In mid-epoch: the token of the last batch goes on behind it, and nothing is unpacked then."""
     daemon = spawn(cache_dir=tmp_path, **LARGE)
     with daemon.connect() as peer:
         assert peer.attach(packed / GZIP, **STREAM, epochs=2, batch_size=7).name == "attached"
@@ -369,9 +369,9 @@ def test_two_users(serve, home, packed, reference):
     mine, his = home / "mine", home / "his"
     shutil.copytree(packed, mine)
     shutil.copytree(packed, his)
-    own(mine, SERVER, 0o750, TEAM)
+    give_to(mine, SERVER, 0o750, TEAM)
     mine.chmod(0o755)  # Bob can open the folder, not what lies in it
-    own(his, SERVER, 0o755)
+    give_to(his, SERVER, 0o755)
     want = sorted(value for key, value in reference.items() if key < (1, 0))
     cache = stage_of(home)
     daemon = serve(cache_dir=cache, **LARGE)
@@ -391,7 +391,7 @@ def test_two_users(serve, home, packed, reference):
 @needs_root
 def test_two_users_of_s3(serve, home, packed):
     """One by a rule, one by credentials of its own; without either nothing is given."""
-    def said(uid, secret=None):
+    def ask_attach(uid, secret=None):
         with connect(daemon, uid) as peer:
             if secret:
                 peer.request("credentials", url="s3://b", key="AKIDBOB", secret=secret)
@@ -402,14 +402,14 @@ def test_two_users_of_s3(serve, home, packed):
         server.accounts = {"AKIDTEST": "open/sesame+12", "AKIDBOB": "bob/secret+2"}
         daemon = serve(environment=server.environment(), cache_dir=stage_of(home),
                        dataset_root=f"s3://b:@{ALICE}", **LARGE)
-        assert said(ALICE) == "attached"
+        assert ask_attach(ALICE) == "attached"
         daemon.settle()
         hers, since = unpackings(daemon), len(server.requests)
-        assert said(BOB, "bob/secret+2") == "attached"
+        assert ask_attach(BOB, "bob/secret+2") == "attached"
         assert unpackings(daemon) == hers and asked(server, since) <= HEADS
         daemon.settle()  # what Bob has open is his without another proof
-        assert "SignatureDoesNotMatch" in said(BOB, "another")
-        assert "may not have" in said(CAROL)
+        assert "SignatureDoesNotMatch" in ask_attach(BOB, "another")
+        assert "may not have" in ask_attach(CAROL)
         daemon.settle()
 
 

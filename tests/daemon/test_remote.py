@@ -193,7 +193,7 @@ def test_a_changed_object(spawn, photos, tmp_path):
 @pytest.mark.parametrize("instead", ["html", "cut"])
 def test_what_comes_instead(spawn, shards, tmp_path, instead):
     """Of an object that is read already: one error, and no other bytes. As after a proxy's session
-    has ended, or an upload anew that was broken off."""
+    has ended, or an upload again that was broken off."""
     path = tmp_path / "a.tar"
     path.write_bytes((shards / "train-000.tar").read_bytes())
     with Objects(tmp_path) as server:
@@ -309,7 +309,7 @@ def test_certificates(spawn, shards, tmp_path, reference):
 def test_other_users(photos, shards):
     """They have read what a rule allows, with the daemon's credentials, and nothing else: neither
     other keys nor, over plain HTTP, hosts that a redirect or a name leads to."""
-    def said(uid, path):
+    def ask_attach(uid, path):
         with connect(daemon, uid) as peer:
             answer = peer.attach("", dataset={"path": path}, epochs=1)
             return answer.name if answer.name != "error" else answer.fields["text"]
@@ -318,20 +318,20 @@ def test_other_users(photos, shards):
             servers() as serve:
         port = plain.url.rpartition(":")[2]
         daemon = serve(environment=server.environment(), fetchers=8)
-        assert "may not have" in said(ALICE, f"s3://b/{photos.name}")
+        assert "may not have" in ask_attach(ALICE, f"s3://b/{photos.name}")
         daemon.terminate()
         rules = f"s3://b/{photos.name}:@{ALICE}\n{plain.url}/\nhttp://inside.localhost:{port}/\n"
         (daemon.folder / "stokerd.conf").write_text("[stokerd]\n" + "".join(
             f"dataset-root = {rule}\n" for rule in rules.split()))
         daemon.options["config"] = daemon.folder / "stokerd.conf"
         daemon.spawn()
-        assert said(ALICE, f"s3://b/{photos.name}") == "attached"
+        assert ask_attach(ALICE, f"s3://b/{photos.name}") == "attached"
         for uid, path in ((BOB, f"s3://b/{photos.name}"), (ALICE, "s3://b"),
                           (ALICE, f"s3://b/{photos.name}x/a.tar"), (ALICE, "http://host/a.tar")):
-            assert "may not have" in said(uid, path)
-        assert "part . or .." in said(ALICE, f"s3://b/{photos.name}/../x")
-        assert "leads out" in said(ALICE, f"s3://b/{photos.name}/{{..,a}}/x.tar")
-        assert said(BOB, f"{plain.url}/{PATTERN}") == "attached"
+            assert "may not have" in ask_attach(uid, path)
+        assert "part . or .." in ask_attach(ALICE, f"s3://b/{photos.name}/../x")
+        assert "leads out" in ask_attach(ALICE, f"s3://b/{photos.name}/{{..,a}}/x.tar")
+        assert ask_attach(BOB, f"{plain.url}/{PATTERN}") == "attached"
         plain.redirect = server.url
-        assert "elsewhere" in said(BOB, f"{plain.url}/a.tar")
-        assert "this machine" in said(BOB, f"http://inside.localhost:{port}/a.tar")
+        assert "elsewhere" in ask_attach(BOB, f"{plain.url}/a.tar")
+        assert "this machine" in ask_attach(BOB, f"http://inside.localhost:{port}/a.tar")

@@ -34,7 +34,7 @@ def replay(daemon, stream, epoch, position, *more):
                                  position, *more).stdout)
 
 
-def at(daemon, photos, epoch, position, **fields):
+def read_at(daemon, photos, epoch, position, **fields):
     """The same sample, as a reader gets it."""
     with daemon.connect() as peer:
         peer.attach(photos, **{**STREAM, "epoch": epoch, "position": position, **fields})
@@ -52,8 +52,8 @@ def test_a_picture_of_a_draft_is_one(daemon, photos, tmp_path, key, size, values
     with daemon.connect() as peer:
         number = peer.attach(photos, **{**STREAM, **fields}, **{key: values[0]}).fields["stream"]
         for value in values:
-            pictures[value] = [at(daemon, photos, 0, i, **fields, dtype="uint8",
-                                  **{key: value})["image"][0] for i in range(8)]
+            pictures[value] = [read_at(daemon, photos, 0, i, **fields, dtype="uint8",
+                                       **{key: value})["image"][0] for i in range(8)]
         for i in range(8):
             replay(daemon, number, 0, i, "-o", out)
             with Image.open(out) as picture:
@@ -69,14 +69,14 @@ def test_the_same_bytes_and_a_picture_of_them(daemon, photos, tmp_path, dtype, l
         for epoch, position in ((0, 0), (0, 46), (7, 13)):
             out = tmp_path / f"{epoch}-{position}.png"
             values = replay(daemon, number, epoch, position, "-o", out)
-            there = at(daemon, photos, epoch, position, dtype=dtype, layout=layout)
+            there = read_at(daemon, photos, epoch, position, dtype=dtype, layout=layout)
             assert (values["epoch"], values["position"]) == (epoch, position)
             assert values["index"] == there["index"][0] and values["label"] == there["label"][0]
             assert (values["dtype"], tuple(values["shape"])) == (dtype, there["image"][0].shape)
             assert values["dataset"] == str(photos) and values["output"] == str(out)
             assert values["digest"] == xxh3(there["image"].tobytes())
-            pixels = at(daemon, photos, epoch, position, transforms=TRAIN[:3], dtype="uint8",
-                        layout="NHWC")["image"][0]
+            pixels = read_at(daemon, photos, epoch, position, transforms=TRAIN[:3], dtype="uint8",
+                             layout="NHWC")["image"][0]
             with Image.open(io.BytesIO(out.read_bytes())) as picture:
                 assert picture.mode == "RGB" and picture.format == "PNG"
                 assert numpy.array_equal(numpy.asarray(picture), pixels)
@@ -121,7 +121,7 @@ def test_crops_of_a_sample(daemon, photos, tmp_path):
     with daemon.connect() as peer:
         number = peer.attach(photos, **{**STREAM, "transforms": crops}).fields["stream"]
         values = replay(daemon, number, 2, 3, "-o", out)
-        there = at(daemon, photos, 2, 3, transforms=crops)["image"]
+        there = read_at(daemon, photos, 2, 3, transforms=crops)["image"]
         assert values["shape"] == [10, 3, 20, 20] and values["digest"] == xxh3(there.tobytes())
         with Image.open(out) as picture:
             assert picture.size == (20, 200)
@@ -147,7 +147,7 @@ def test_sampled_streams(daemon, photos, tmp_path, fields):
         for epoch, position in ((0, 0), (2, answer["samples"] - 1)):
             out = tmp_path / "out.png"
             values = replay(daemon, answer["stream"], epoch, position, "-o", out)
-            there = at(daemon, photos, epoch, position, **fields)
+            there = read_at(daemon, photos, epoch, position, **fields)
             assert values["index"] == there["index"][0]
             assert values["digest"] == xxh3(there["image"].tobytes())
             with Image.open(out) as picture:
@@ -190,7 +190,7 @@ def test_datasets_that_are_joined(daemon, photos, tmp_path, name):
         for epoch, position in ((0, 0), (1, samples - 1)):
             out = tmp_path / "out.png"
             values = replay(daemon, answer.fields["stream"], epoch, position, "-o", out)
-            there = at(daemon, photos, epoch, position, **fields)
+            there = read_at(daemon, photos, epoch, position, **fields)
             assert values["index"] == there["index"][0] and values["label"] == there["label"][0]
             assert values["digest"] == xxh3(there["image"].tobytes())
             with Image.open(out) as picture:

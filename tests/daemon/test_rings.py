@@ -154,7 +154,7 @@ def test_a_stop_while_one_is_held(spawn, photos, pace):
     slow.peer.close(), fast.peer.close()
 
 
-# -- crews ------------------------------------------------------------------------------------
+# -- groups -----------------------------------------------------------------------------------
 
 
 def test_ranks_keep_together(daemon, reader, reference):

@@ -145,7 +145,7 @@ def test_the_law(spawn, folder, references, name):
         peer.close()
 
 
-def test_echoes_are_drawn_anew(daemon, folder):
+def test_echoes_are_drawn_again(daemon, folder):
     """Each time with draws of its own: no two pictures of a sample are the same."""
     with daemon.connect() as peer:
         attach(peer, folder, {"echo": 4, "echo_window": 16}, epochs=1)

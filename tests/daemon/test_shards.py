@@ -90,14 +90,14 @@ def test_ranks_and_resuming(daemon, photos, shards):
 def test_indexes_are_used(spawn, shards, tmp_path):
     """What is learnt of a member is used at its next visit, and outlives the daemon; so does the
     index of the shards."""
-    shelf = tmp_path / "shelf"
+    folder = tmp_path / "folder"
     reference = digests(spawn(index_memory="0"), shards)
-    daemon = spawn(index_dir=shelf)
+    daemon = spawn(index_dir=folder)
     assert digests(daemon, shards) == reference
     assert daemon.status()["index_used_total"] > 0
     daemon.terminate()
-    assert sorted(path.suffix for path in shelf.iterdir()) == [".index", ".shards"]
-    again = spawn(index_dir=shelf)
+    assert sorted(path.suffix for path in folder.iterdir()) == [".index", ".shards"]
+    again = spawn(index_dir=folder)
     assert digests(again, shards) == reference
     assert again.status()["index_built_total"] == 0
 

@@ -174,7 +174,7 @@ def test_a_budget(spawn, shards, reference, tmp_path, share):
 
 
 def test_damaged_files(spawn, shards, reference, tmp_path):
-    """A byte that is wrong, a file that is cut, gone, or another one: fetched anew, never served;
+    """A byte that is wrong, a file that is cut, gone, or another one: fetched again, never served;
     what is no item is removed."""
     with Objects(shards) as server:
         url = f"{server.url}/{PATTERN}"
@@ -270,7 +270,7 @@ def test_a_disk_that_fills_up(spawn, shards, reference, tmp_path):
 def test_rights_of_a_hit(photos):
     """Who may not have an object read does not get it from the disk, either; nor do others than
     the daemon's user read the files."""
-    def said(uid, path):
+    def ask_attach(uid, path):
         with connect(daemon, uid) as peer:
             answer = peer.attach("", dataset={"path": path}, epochs=1)
             return answer.name if answer.name != "error" else answer.fields["text"]
@@ -285,11 +285,11 @@ def test_rights_of_a_hit(photos):
             peer.attach(url, batch_size=1, epochs=1)
             peer.digests()
         assert daemon.status()["stage_objects"] > 0
-        assert said(ALICE, url) == "attached" and "may not have" in said(BOB, url)
+        assert ask_attach(ALICE, url) == "attached" and "may not have" in ask_attach(BOB, url)
         server.key_id = "somebody else"
         daemon.terminate()
         daemon.spawn()
-        assert "no right" in said(ALICE, url)
+        assert "no right" in ask_attach(ALICE, url)
         assert (cache / "objects").stat().st_mode & 0o77 == 0
 
 

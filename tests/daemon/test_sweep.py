@@ -191,7 +191,7 @@ def test_a_bad_sample_is_each_ones_own(daemon, folder, policy):
                {"augment_seed": 2}, {"augment_seed": 3, "bad_samples": policy}]
     members = [{**STREAM, "shuffle": False, "epochs": 1, **fields} for fields in members]
 
-    def one(peer):
+    def look_closer(peer):
         images, bad = outcome(peer)
         return images, [(b["position"], b["sample"], b["name"], b["text"]) for b in bad]
 
@@ -199,9 +199,9 @@ def test_a_bad_sample_is_each_ones_own(daemon, folder, policy):
     for fields in members:
         with daemon.connect() as peer:
             assert peer.attach(folder, **fields).name == "attached"
-            reference.append(one(peer))
+            reference.append(look_closer(peer))
     assert len(reference[0][1]) > 3 and len(reference[1][1]) == 3
     peers = attach_all(daemon, folder, members)
-    assert [one(peer) for peer in peers] == reference
+    assert [look_closer(peer) for peer in peers] == reference
     close(peers)
     assert daemon.status()["decodes_shared_total"] > 0

@@ -13,7 +13,7 @@ import pytest
 
 from harness import BUILD, SOURCE, STOKERCTL, installed, wait_for
 from users import (ALICE, BOB, PICTURES, SERVER, fixture_data, fixture_home,  # noqa: F401
-                   fixture_serve, needs_root, own, refused)
+                   fixture_serve, needs_root, give_to, refused)
 
 sys.path.insert(0, str(SOURCE / "tests" / "unit" / "dataset"))
 import published  # noqa: E402 (it stands in that folder)
@@ -24,7 +24,7 @@ pytestmark = needs_root
 def test_clients_say_it(serve, data):
     """Python and stokerctl, as programs of that user: the error has a name, and says what to do."""
     daemon = serve(control_socket_mode="0666")
-    own(data, SERVER)  # else they could show it
+    give_to(data, SERVER)  # else they could show it
     code = ("import sys, stoker\n"
             "try:\n"
             "    stoker.connect(sys.argv[1]).loader(sys.argv[2], batch_size=2)\n"
@@ -39,7 +39,7 @@ def test_clients_say_it(serve, data):
     index = [*ids, str(installed(STOKERCTL)), "--socket", str(daemon.control), "index", str(data)]
     done = subprocess.run(index, text=True, capture_output=True, env=environment, check=False)
     assert done.returncode and "dataset-root = FOLDER" in done.stderr, done
-    own(data, BOB, 0o755)  # now stokerctl can show it
+    give_to(data, BOB, 0o755)  # now stokerctl can show it
     assert subprocess.run(index, text=True, capture_output=True, env=environment,
                           check=True).stdout.startswith(f"{data}: ")
     index[index.index("index")] = "fit"
@@ -58,7 +58,7 @@ def program(uid, *command, groups=(), **environment):
     return done.stdout
 
 
-# Prints how many, and how often it attached anew.
+# Prints how many, and how often it attached again.
 PYTHON = """
 import ast, pathlib, sys, time
 import numpy, stoker, stoker.samplers
@@ -98,7 +98,7 @@ def test_python_shows_what_it_may_read(serve, home, data):
     with tarfile.open(mine / "shard-0.tar", "w") as shard:
         for i, name in enumerate(name for name in names if name.endswith(".jpg")):
             shard.add(mine / name, f"{i}.jpg")
-    own(mine, ALICE, 0o755)
+    give_to(mine, ALICE, 0o755)
     for name in "x.npy", "y.npy", "some.npy", "list.txt":
         (mine / name).chmod(0o600)
     daemon, flag = serve(), home / "flag"
@@ -138,7 +138,7 @@ def test_libstoker_shows_what_it_may_read(serve, home, data):
     shutil.copytree(data, mine)
     (mine / "list.txt").write_text("\n".join(
         f"{path.relative_to(mine)} 1" for path in sorted(mine.glob("*/*.*"))))
-    own(mine, ALICE, 0o755)
+    give_to(mine, ALICE, 0o755)
     (mine / "list.txt").chmod(0o600)
     daemon = serve()
 
@@ -148,7 +148,7 @@ def test_libstoker_shows_what_it_may_read(serve, home, data):
 
     assert dump(ALICE, mine) == dump(BOB, mine) == dump(SERVER, mine)
     assert len(dump(ALICE, mine / "list.txt")) == len(dump(ALICE, mine))
-    own(mine, ALICE, 0o750, SERVER)  # the daemon's user has to be able to, too
+    give_to(mine, ALICE, 0o750, SERVER)  # the daemon's user has to be able to, too
     for path in mine, mine / "list.txt":
         with pytest.raises(AssertionError, match="may not have"):
             dump(BOB, path)

@@ -15,7 +15,7 @@ import pytest
 from harness import SOURCE
 from test_law import STREAM
 from users import (ALICE, BOB, PICTURES, SERVER, TEAM, connect, fixture_data,  # noqa: F401
-                   fixture_home, fixture_serve, give, made, needs_root, opened, own, refused)
+                   fixture_home, fixture_serve, give, made, needs_root, opened, give_to, refused)
 
 sys.path.insert(0, str(SOURCE / "tests" / "unit" / "dataset"))
 import published  # noqa: E402 (it stands in that folder)
@@ -55,13 +55,13 @@ def test_what_lies_beneath_a_descriptor(serve, home, data):
             (SERVER, TEAM, 0o750, [], False), (SERVER, TEAM, 0o750, [TEAM], True),
             (SERVER, TEAM, 0o705, [TEAM], False), (SERVER, TEAM, 0o704, [], False),
             (SERVER, TEAM, 0o701, [], False), (SERVER, SERVER, 0o705, [], True)):
-        own(private, uid, mode, gid)
+        give_to(private, uid, mode, gid)
         for path in private.iterdir():
             path.chmod(0o644)
         told = give(daemon, BOB, dataset, folder, groups=groups)
         assert (told == want) == good, (oct(mode), told)
         assert good or (told[0] == "dataset" and "Permission denied" in told[1])
-    own(private, SERVER, 0o755)
+    give_to(private, SERVER, 0o755)
     secret = next(private.iterdir())
     secret.chmod(0o640)
     with opened(BOB, folder) as fds, connect(daemon, BOB) as peer:
@@ -133,7 +133,7 @@ def test_descriptors_of_files(serve, home):
     numpy.save(mine / "y.npy", numpy.arange(20))
     numpy.savez(mine / "x.npz", x=pictures)
     published.put(mine / "cifar.tar.gz", published.cifar10(pictures, numpy.arange(20) % 10, 2))
-    own(mine, ALICE)
+    give_to(mine, ALICE)
     small = {"transforms": [{"name": "Resize", "size": [8, 8]}]}
     x, y, z, cifar = (mine / name for name in ("x.npy", "y.npy", "x.npz", "cifar.tar.gz"))
     whole = give(daemon, ALICE, {"path": str(x), "path_fd": 0}, x, **small)

@@ -105,7 +105,7 @@ def test_what_is_in_memory_already_goes_to_the_disk(spawn, photos, tmp_path):
     assert third.status()["samples_decoded_total"] == 0
 
 
-def test_files_written_anew(spawn, slow, tmp_path):
+def test_files_written_again(spawn, slow, tmp_path):
     """Where not all pixels fit, JPEGs without an index are kept so; those in memory, on the disk,
     too."""
     stream = {"transforms": LISTS["crop"], "bad_samples": "substitute", "epochs": 1}

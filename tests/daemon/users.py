@@ -185,7 +185,7 @@ def give(daemon, uid, dataset, *paths, groups=(), flags=os.O_RDONLY, **fields):
     return answer.fields["name"], answer.fields["text"]
 
 
-def own(path, uid, mode=0o700, gid=None):
+def give_to(path, uid, mode=0o700, gid=None):
     """Give all of it to this user: folders of this mode, files without the x."""
     for place in [path, *path.rglob("*")]:
         os.chown(place, uid, uid if gid is None else gid)

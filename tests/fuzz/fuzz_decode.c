@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The decoder on arbitrary bytes: it decodes a part, then the whole image, then the part again. If
- * one of them succeeds all must, with the same pixels, and so must a file written anew. Every pixel
- * is read, so that the memory sanitizer finds one that was never written. The first byte chooses
- * the part and whether EXIF is applied; the rest is the file.
+ * one of them succeeds all must, with the same pixels, and so must a rewritten file. Every pixel is
+ * read, so that the memory sanitizer finds one that was never written. The first byte chooses the
+ * part and whether EXIF is applied; the rest is the file.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static void decode_alpha(struct decoder *decoder, struct rect part, int32_t widt
 	free(whole);
 }
 
-/* A file that is written anew is the same picture. */
+/* A file that is written again is the same picture. */
 static void decode_rewritten(struct decoder *decoder, const uint8_t *data, size_t size, bool exif,
 			     int32_t width, int32_t height)
 {
@@ -92,7 +92,7 @@ static void decode_rewritten(struct decoder *decoder, const uint8_t *data, size_
 	    !decoder_can_rewrite(decoder) || decoder_rewrite(decoder, &rewritten, &fault) != 0)
 		return;
 	if (decoder_read(decoder, all, &image, &fault) != 0)
-		abort(); /* it could be written anew, but not decoded */
+		abort(); /* it could be written again, but not decoded */
 	uint8_t *wanted = copy_part(&image, all);
 	if (decoder_begin(decoder, rewritten.data, rewritten.size, &limits, exif, &width, &height,
 			  &fault) != 0 ||

@@ -2,7 +2,7 @@
 """Two pages of the manual that are written from what they are about: stoker(3) from the comments of
 stoker.h, stokerd.conf(5) from `stokerd --help`.
 
-    STOKER_BUILD=build tests/house/pages.py     write them anew
+    STOKER_BUILD=build tests/house/pages.py     write them again
 """
 import os
 import pathlib

@@ -17,7 +17,7 @@ CHART = SOURCE / "packaging" / "helm"
 HELM = shutil.which("helm")
 
 
-def said(*command):
+def run(*command):
     done = subprocess.run([str(word) for word in command], text=True, capture_output=True,
                           check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -49,15 +49,15 @@ def test_the_budgets_fit_into_the_limit():
 def test_prometheus_finds_it():
     """The port is the same in the daemon's configuration, the container, the annotations and the
     Service; with 0 there is none, and the network is closed."""
-    text = said(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0", "--set",
-                "metrics.port=9900")
+    text = run(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0", "--set",
+               "metrics.port=9900")
     for words in ("metrics-port = 9900\n", "metrics-address = 0.0.0.0\n",
                   "containerPort: 9900\n",
                   'prometheus.io/port: "9900"\n', "port: 9900\n", "clusterIP: None\n",
                   "- port: metrics\n"):
         assert words in text, words
-    text = said(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0", "--set",
-                "metrics.port=0")
+    text = run(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0", "--set",
+               "metrics.port=0")
     assert "metrics-port" not in text and "kind: Service\n" not in text
     assert "ingress:" not in text and "policyTypes: [Ingress]" in text
 
@@ -67,9 +67,9 @@ def test_prometheus_finds_it():
                                                      "priorityClass.create=false"]])
 def test_helm_and_the_daemon_accept_it(tmp_path, values):
     values = [word for value in values for word in ("--set", value)]
-    said(HELM, "lint", "--strict", "--kube-version", "1.30.0", *values, CHART)
-    text = said(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0", *values,
-                "--show-only", "templates/configmap.yaml")
+    run(HELM, "lint", "--strict", "--kube-version", "1.30.0", *values, CHART)
+    text = run(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0", *values,
+               "--show-only", "templates/configmap.yaml")
     path = tmp_path / "stokerd.conf"
     path.write_text(textwrap.dedent(text.split("stokerd.conf: |\n")[1]))
-    assert "ring-memory = 8G" in said(STOKERD, "--config", path, "--print-config")
+    assert "ring-memory = 8G" in run(STOKERD, "--config", path, "--print-config")

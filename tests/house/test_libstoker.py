@@ -15,7 +15,7 @@ BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", SOURCE / "build"))
 LIBRARY = BUILD / "client" / "c" / "libstoker.so.0"
 
 
-def said(*command, **options):
+def run(*command, **options):
     return subprocess.run(list(map(str, command)), text=True, capture_output=True, check=True,
                           **options).stdout
 
@@ -28,7 +28,7 @@ def declared():
 
 def test_the_symbols_are_those_of_the_header():
     shown = {line.split()[-1].split("@")[0]
-             for line in said("nm", "-D", "--defined-only", LIBRARY).splitlines()
+             for line in run("nm", "-D", "--defined-only", LIBRARY).splitlines()
              if line.split()[-2] != "A"}
     assert shown == declared()
     listed = re.findall(r"^\t(stoker_\w+);", (SOURCE / "client/c/libstoker.syms").read_text(),
@@ -38,7 +38,7 @@ def test_the_symbols_are_those_of_the_header():
 
 
 def test_the_soname():
-    assert re.search(r"SONAME.*\[libstoker\.so\.0\]", said("readelf", "-d", LIBRARY))
+    assert re.search(r"SONAME.*\[libstoker\.so\.0\]", run("readelf", "-d", LIBRARY))
 
 
 @pytest.fixture(name="installed", scope="module")
@@ -47,15 +47,15 @@ def fixture_installed(tmp_path_factory):
     if not shutil.which("meson"):
         pytest.skip("no meson")
     folder = tmp_path_factory.mktemp("installed")
-    said("meson", "install", "-C", BUILD, "--no-rebuild", env={**os.environ, "DESTDIR": folder})
+    run("meson", "install", "-C", BUILD, "--no-rebuild", env={**os.environ, "DESTDIR": folder})
     (pc,) = folder.rglob("stoker.pc")
     (library,) = folder.rglob("libstoker.so")
     (page,) = folder.rglob("stokerctl.1*")
     assert page.parent.name == "man1"
     environment = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent),
                    "PKG_CONFIG_SYSROOT_DIR": str(folder)}
-    flags = said("pkg-config", "--cflags", "--libs", "stoker", env=environment).split()
-    assert said("pkg-config", "--modversion", "stoker", env=environment).startswith("0.")
+    flags = run("pkg-config", "--cflags", "--libs", "stoker", env=environment).split()
+    assert run("pkg-config", "--modversion", "stoker", env=environment).startswith("0.")
     return [*flags, f"-Wl,-rpath,{library.parent}"]
 
 
@@ -93,4 +93,4 @@ def test_a_program_is_built_with_what_is_installed(installed, tmp_path, compiler
                            str(program), *installed],
                           input=text, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"\d+\.\d+\.\d+ -107 not connected to stokerd", said(program))
+    assert re.fullmatch(r"\d+\.\d+\.\d+ -107 not connected to stokerd", run(program))

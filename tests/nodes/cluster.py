@@ -47,7 +47,7 @@ exit $code
 
 
 def inside():
-    """Enter a network and mount namespace, where it is allowed: this program begins anew there.
+    """Enter a network and mount namespace, where it is allowed: this program begins again there.
     Returns what nodes are."""
     if os.environ.get(_INSIDE):
         return "network namespaces" if os.environ[_INSIDE] == "1" else ""

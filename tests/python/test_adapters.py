@@ -24,7 +24,7 @@ def fixture_wanted(near, folder):
         return [[(images.copy(), labels.copy()) for images, labels in loader] for _ in range(2)]
 
 
-def same(got, wanted):
+def compare(got, wanted):
     got = list(got)
     assert len(got) == len(wanted)
     for (images, labels), (their_images, their_labels) in zip(got, wanted):
@@ -96,7 +96,7 @@ def test_a_batch_split_for_devices(near, folder):
         parts = batch.split(3)
         assert [len(images) for images, _ in parts] == [3, 3, 2]  # as numpy.array_split
         assert all(np.shares_memory(images, batch.images) for images, _ in parts)
-        same([map(np.concatenate, zip(*parts))], [(batch.images, batch.labels)])
+        compare([map(np.concatenate, zip(*parts))], [(batch.images, batch.labels)])
         with pytest.raises(ValueError, match="0"):
             batch.split(0)
 
@@ -108,7 +108,7 @@ def test_keras(near, folder, wanted):
         dataset = stoker.keras.Dataset(loader)
         assert len(dataset) == 3
         for epoch in range(2):
-            same((dataset[i] for i in range(3)), wanted[epoch])
+            compare((dataset[i] for i in range(3)), wanted[epoch])
             dataset.on_epoch_end()
 
 
@@ -126,7 +126,7 @@ def test_tensorflow(near, folder, wanted):
     with near.loader(folder, batch_size=8, seed=3, transforms=TRANSFORMS) as loader:
         dataset = stoker.tf.dataset(loader, epochs=2)
         assert dataset.element_spec[0].shape.as_list() == [None, 3, 16, 16]
-        same(dataset.as_numpy_iterator(), wanted[0] + wanted[1])
+        compare(dataset.as_numpy_iterator(), wanted[0] + wanted[1])
 
 
 def test_tensorflow_holds_nothing(daemon, node):
@@ -158,7 +158,8 @@ def test_jax(near, folder, transforms, dtype):
         assert all(images.dtype == dtype for images, _ in kept)
         # One that is divided in the ring is a copy.
         assert loader.stats()["kept_batches"] >= (len(kept) - 1 if transforms is LARGE else 0)
-    same([(np.asarray(images).view(before[0][0].dtype), labels) for images, labels in kept], before)
+    kind = before[0][0].dtype
+    compare([(np.asarray(images).view(kind), labels) for images, labels in kept], before)
     assert jax.default_backend() == "cpu"
 
 
@@ -171,7 +172,8 @@ def test_jax_may_write_where_the_images_were(near, folder):
         before = [[(images + 1, labels) for images, labels in loader] for _ in range(4)]
         loader.set_epoch(0)
         for wanted in before:
-            same([(plus(images), labels) for images, labels in stoker.jax.arrays(loader)], wanted)
+            compare([(plus(images), labels) for images, labels in stoker.jax.arrays(loader)],
+                    wanted)
 
 
 def test_jax_goes_on_behind_a_bad_sample(daemon, node):
@@ -229,7 +231,7 @@ def test_dask(real, folder, wanted):
                                        transforms=TRANSFORMS)
     assert images.shape == (SAMPLES, 3, 16, 16) and images.chunks[0] == (8, 8, 5)
     got = da.compute(images, labels)
-    same([got], [tuple(map(np.concatenate, zip(*wanted[1])))])
+    compare([got], [tuple(map(np.concatenate, zip(*wanted[1])))])
 
 
 @pytest.mark.usefixtures("no_dask_readers")

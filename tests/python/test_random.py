@@ -195,7 +195,7 @@ def test_mixed_by_the_number_of_the_stream(near, folder, asked):
 
 @pytest.mark.skipif(binary() is None, reason="no stokerd was built")
 def test_by_a_number_that_is_another_stream(tmp_path, asked):
-    """A daemon that was started anew has other streams: then the dataset is said."""
+    """A daemon that was started again has other streams: then the dataset is said."""
     np.save(tmp_path / "x.npy", IMAGES)
     daemon = RealDaemon(tmp_path)
     with stoker.connect(daemon.path) as node:

@@ -507,7 +507,7 @@ def test_a_stopped_daemon_is_said(real, folder, caplog):
         timer.start()
         return timer
 
-    def said():
+    def take_lines():
         lines = [record.getMessage() for record in caplog.records if record.name == "stoker"]
         caplog.clear()
         return lines
@@ -516,7 +516,7 @@ def test_a_stopped_daemon_is_said(real, folder, caplog):
              "busy? Waiting on"]
     timer = stop()
     with stoker.connect(real.path) as node:
-        assert said() == words
+        assert take_lines() == words
         timer.join()
         loader = node.loader(folder, batch_size=1, inflight=1)
         batches = loader.batches()
@@ -524,4 +524,4 @@ def test_a_stopped_daemon_is_said(real, folder, caplog):
         timer = stop()
         got += [list(batch.index) for batch in batches]
         timer.join()
-        assert said() == words and sorted(got) == [[k] for k in range(21)]
+        assert take_lines() == words and sorted(got) == [[k] for k in range(21)]

@@ -293,7 +293,7 @@ def test_two_loaders_do_not_mind_each_other(daemon, node):
         out[size] = [sum((values(images, epoch) for images, _ in loader), [])
                      for epoch in range(3)]
 
-    # Who attaches anew is told that the daemon is gone; who has attached is not.
+    # Who attaches again is told that the daemon is gone; who has attached is not.
     threads = [threading.Thread(target=read, args=(size, node.loader(
         "/data/60", batch_size=size, timeout=20))) for size in (1, 2, 3)]
     for thread in threads:

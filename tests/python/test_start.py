@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """stoker.connect(start=True): one daemon for all processes that ask, which is nobody's child, ends
-by itself and is started anew; and what is said where it cannot be started."""
+by itself and is started again; and what is said where it cannot be started."""
 import logging
 import os
 import signal
@@ -102,7 +102,7 @@ def test_it_stays_while_it_has_a_reader(place, tmp_path):
     assert len(daemons(place)) == 1
 
 
-def test_one_that_dies_is_started_anew(place, tmp_path):
+def test_one_that_dies_is_started_again(place, tmp_path):
     data = pictures(tmp_path / "pictures")
     with stoker.connect(start=True) as node:
         seen = []

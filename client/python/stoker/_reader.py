@@ -174,7 +174,7 @@ class Reader:
 
     def _give(self, request: Dict[str, Any]) -> Sequence[int]:
         """Descriptors that go with it; their numbers are put into ``request``. The same ones
-        whenever it is attached to anew."""
+        whenever it is attached to again."""
         self.given = given_of(self.request, self.connection, self.given)
         if self.given is None:
             return ()
@@ -322,7 +322,7 @@ class Reader:
             connection.close()
 
     def _ask_beside(self, connection: Connection, request: Dict[str, Any]) -> Dict[str, Any]:
-        """ATTACH by the number of the stream. A daemon that was started anew has none of this
+        """ATTACH by the number of the stream. A daemon that was started again has none of this
         number, or another one, which the expected digests refuse: then it is asked in full."""
         if connection.likes and self._number:
             short = {key: value for key, value in request.items() if key not in _LIKE_FILLS}

@@ -49,7 +49,7 @@ def connect(socket: Optional[Path] = None, *, start: Optional[bool] = None) -> N
     With ``start`` (None: if $STOKER_START is set, and not 0) a daemon of your own is started if
     none answers, at the first of these sockets: by one of the processes that ask, in a session of
     its own. Its log is beside the socket. It ends 300 s ($STOKER_EXIT_IDLE_TIME) after the last
-    client has left, and loaders start it anew should it die.
+    client has left, and loaders start it again should it die.
     """
     starts = _start.wanted(start)
     path, connection = (_start if starts else _address).find(socket)

@@ -164,7 +164,7 @@ fn attach(
 /// After [`Error::Sample`] the batch behind the one that is left out follows; after
 /// [`Error::Timeout`] and [`Error::Held`] nothing is lost. Any other error is the iterator's last
 /// item; [`Reader::next_batch`] may be called again, where a daemon may come back, and
-/// [`Reader::seek`] begins anew.
+/// [`Reader::seek`] begins again.
 pub struct Reader {
     client: Client,
     options: Options,

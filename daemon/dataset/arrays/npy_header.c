@@ -10,21 +10,13 @@
 #define MAGIC_SIZE 6
 
 static const struct {
-	const char *name;
 	const char *words[2]; /* in headers */
 	size_t bytes;
 } types[NPY_TYPES] = {
-	[NPY_UINT8] = {"uint8", {"|u1", "<u1"}, 1},
-	[NPY_INT32] = {"int32", {"<i4", "<i4"}, 4},
-	[NPY_INT64] = {"int64", {"<i8", "<i8"}, 8},
-	[NPY_FLOAT32] = {"float32", {"<f4", "<f4"}, 4},
-	[NPY_FLOAT64] = {"float64", {"<f8", "<f8"}, 8},
+	[NPY_UINT8] = {{"|u1", "<u1"}, 1},   [NPY_INT32] = {{"<i4", "<i4"}, 4},
+	[NPY_INT64] = {{"<i8", "<i8"}, 8},   [NPY_FLOAT32] = {{"<f4", "<f4"}, 4},
+	[NPY_FLOAT64] = {{"<f8", "<f8"}, 8},
 };
-
-const char *npy_type_name(enum npy_type type)
-{
-	return types[type].name;
-}
 
 size_t npy_type_bytes(enum npy_type type)
 {

@@ -34,7 +34,6 @@ struct npy_header {
 int npy_header_parse(struct npy_header *out, const uint8_t *bytes, size_t size,
 		     struct fault *fault);
 
-const char *npy_type_name(enum npy_type type);
 size_t npy_type_bytes(enum npy_type type);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Crews: each number once, in order, several at a time; none after a stop. */
+/* Thread groups: each number once, in order, several at a time; none after a stop. */
 #include "tests/unit/test.h"
 #include <sched.h>
 #include <stdatomic.h>

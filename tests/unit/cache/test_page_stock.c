@@ -54,7 +54,7 @@ static bool is_there(uint8_t *memory, size_t size)
 static void test_what_is_taken_is_there(void **state)
 {
 	struct page_stock *stock = *state;
-	/* More than it has addresses for, so that it begins anew. */
+	/* More than it has addresses for, so that it begins again. */
 	enum { COUNT = 20 * PAGE_STOCK_BYTES / SIZE };
 	uint8_t *taken[COUNT];
 	for (size_t i = 0; i < COUNT; i++) {

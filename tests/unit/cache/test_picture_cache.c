@@ -301,7 +301,7 @@ static void test_pins(void **state)
 	struct fixture *fixture = *state;
 	const struct picture_key key = key_of(9, 4), other = key_of(10, 4);
 	struct cached_picture *picture = fill(fixture->set, &key);
-	picture_pin(picture);
+	assert_ptr_equal(picture_set_find(fixture->set, &key, false), picture);
 	assert_true(put(fixture->set, &other));
 	picture_cache_set_limit(&fixture->cache, 0);
 	picture_cache_trim(&fixture->cache);

@@ -41,7 +41,7 @@ def look(path, **keys):
     return classes, labels, np.array(images)
 
 
-def same(got, classes, labels, images):
+def compare(got, classes, labels, images):
     assert not isinstance(got, str), got
     assert got[0] == classes
     assert got[1] == [int(label) for label in labels]
@@ -62,9 +62,9 @@ def test_cifar10(tmp_path, samples, place, python):
     files = {**published.cifar10(images[::-1], labels[::-1], python, test=True),
              **published.cifar10(images, labels, python)}
     path = published.put(tmp_path / place, files)
-    same(look(path), published.CIFAR10, labels, images)
-    same(look(path, kind="cifar10", split="train"), published.CIFAR10, labels, images)
-    same(look(path, split="test"), published.CIFAR10, labels[::-1], images[::-1])
+    compare(look(path), published.CIFAR10, labels, images)
+    compare(look(path, kind="cifar10", split="train"), published.CIFAR10, labels, images)
+    compare(look(path, split="test"), published.CIFAR10, labels[::-1], images[::-1])
 
 
 @pytest.mark.parametrize("python", [None, 0, 2, 4, 5])
@@ -74,9 +74,9 @@ def test_cifar100(tmp_path, samples, place, python):
     files = {**published.cifar100(images[::-1], fine[::-1], coarse[::-1], python, test=True),
              **published.cifar100(images, fine, coarse, python)}
     path = published.put(tmp_path / place, files)
-    same(look(path), published.FINE, fine, images)
-    same(look(path, labels="fine", kind="cifar100"), published.FINE, fine, images)
-    same(look(path, labels="coarse", split="test"), published.COARSE, coarse[::-1], images[::-1])
+    compare(look(path), published.FINE, fine, images)
+    compare(look(path, labels="fine", kind="cifar100"), published.FINE, fine, images)
+    compare(look(path, labels="coarse", split="test"), published.COARSE, coarse[::-1], images[::-1])
     assert "fine or coarse" in look(path, labels="/somewhere.npy")
 
 
@@ -89,10 +89,10 @@ def test_mnist(tmp_path, place, packed):
     path = published.put(tmp_path / place, files)
     digits = [str(digit) for digit in range(10)]
     images = np.repeat(gray[..., None], 3, axis=3)
-    same(look(path), digits, labels, images)
-    same(look(path, kind="mnist", split="test"), digits, labels[::-1], images[::-1])
+    compare(look(path), digits, labels, images)
+    compare(look(path, kind="mnist", split="test"), digits, labels[::-1], images[::-1])
     if place == "raw": # as torchvision keeps them
-        same(look(str(tmp_path)), digits, labels, images)
+        compare(look(str(tmp_path)), digits, labels, images)
 
 
 def test_more_classes_than_digits(tmp_path):
@@ -114,8 +114,9 @@ def test_as_torchvision(tmp_path, samples, monkeypatch):
     for kind, place, of in (("cifar10", "cifar-10-batches-py", datasets.CIFAR10),
                             ("cifar100", "cifar-100-python", datasets.CIFAR100)):
         reference = of(str(tmp_path))
-        same(look(str(tmp_path / place)), reference.classes, reference.targets, reference.data)
-        same(look(str(tmp_path), kind=kind), reference.classes, reference.targets, reference.data)
+        compare(look(str(tmp_path / place)), reference.classes, reference.targets, reference.data)
+        compare(look(str(tmp_path), kind=kind), reference.classes, reference.targets,
+                reference.data)
     reference = datasets.MNIST(str(tmp_path))
     _, labels, images = look(str(tmp_path / "MNIST"))
     assert labels == reference.targets.tolist()
@@ -259,14 +260,14 @@ def test_checksums(tmp_path, digits, ending):
         published.put(path, files)
     with open(hit, "rb") as file:
         whole = file.read()
-    same(look(path, kind="mnist"), *shown)
+    compare(look(path, kind="mnist"), *shown)
     for at, data in other(whole):
         write(hit, data)
         got = look(path, kind="mnist")
         if isinstance(got, str):
             assert path in got, (at, got)
         else:
-            same(got, *shown)
+            compare(got, *shown)
             assert ending.endswith("zip") or at < len(whole) - 8, "a checksum or size is wrong"
 
 
@@ -286,7 +287,7 @@ def test_members(tmp_path, digits):
         for more in (b"", bytes(9), bytes(9) + gzip.compress(b"")):
             assert gzip.decompress(packed + more) == data
             write(hit, packed + more)
-            same(look(path, kind="mnist"), *shown)
+            compare(look(path, kind="mnist"), *shown)
         for more in (b"x", bytes(9) + b"x", gzip.compress(b"x")[:-1]):
             with pytest.raises((OSError, EOFError)):
                 gzip.decompress(packed + more)

@@ -43,21 +43,11 @@ static void test_names(void **state)
 	assert_null(kind_named("Folder"));
 }
 
-static void test_keys(void **state)
-{
-	(void)state;
-	assert_true(kind_takes(kind_named("manifest"), "root"));
-	assert_true(kind_takes(kind_named("cifar100"), "labels"));
-	assert_false(kind_takes(kind_named("cifar10"), "labels"));
-	assert_false(kind_takes(kind_named("folder"), "root"));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_are_complete),
 		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_keys),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

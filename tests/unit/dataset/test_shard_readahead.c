@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Scouts, where the indexing is cancelled among shards that are empty. */
+/* Read-ahead, where the indexing is cancelled among shards that are empty. */
 #include <stdio.h>
 #include <unistd.h>
 

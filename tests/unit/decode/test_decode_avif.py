@@ -56,7 +56,7 @@ def near(pixels, expected, levels, name):
     assert apart.max(initial=0) <= levels, name
 
 
-def same(avifs, data, folder, name="", depth=8):
+def compare(avifs, data, folder, name="", depth=8):
     decode = avifs[0]
     expected = avifdec(folder, data)
     assert expected is not None, name
@@ -86,7 +86,7 @@ def same(avifs, data, folder, name="", depth=8):
 def test_forms(avifs, tmp_path, mode, depth, form):
     for size in SIZES[2], SIZES[-1]:
         data = avifs[1](image(mode, *size), "-y", form, "-d", str(depth))
-        same(avifs, data, tmp_path, f"{mode} {depth} {form} {size}", depth)
+        compare(avifs, data, tmp_path, f"{mode} {depth} {form} {size}", depth)
 
 
 @pytest.mark.parametrize("options", [
@@ -96,8 +96,8 @@ def test_forms(avifs, tmp_path, mode, depth, form):
 def test_options(avifs, tmp_path, options):
     form = ("-y", "444") if options[-1] == "1/13/0" else ()
     for mode in "RGB", "RGBA":
-        same(avifs, avifs[1](image(mode, 61, 47), *form, *options), tmp_path, " ".join(options),
-                 10 if "10" in options else 8)
+        compare(avifs, avifs[1](image(mode, 61, 47), *form, *options), tmp_path, " ".join(options),
+                10 if "10" in options else 8)
 
 
 # Matrices that each way of converting knows, one that none does, and greys that have none.
@@ -120,7 +120,7 @@ def test_matrices_by_pillow(avifs, depth, primaries, matrix):
 
 def test_sizes(avifs, tmp_path):
     for size in SIZES:
-        same(avifs, avifs[1](image("RGB", *size)), tmp_path, str(size))
+        compare(avifs, avifs[1](image("RGB", *size)), tmp_path, str(size))
 
 
 def test_grid(avifs, tmp_path):
@@ -128,7 +128,7 @@ def test_grid(avifs, tmp_path):
         image("RGB", 128, 64, number).save(tmp_path / f"{part}.png")
     subprocess.run(["avifenc", "-s", "10", "-g", "2x1", tmp_path / "a.png", tmp_path / "b.png",
                     tmp_path / "grid.avif"], check=True, stdout=subprocess.DEVNULL)
-    same(avifs, (tmp_path / "grid.avif").read_bytes(), tmp_path, "grid")
+    compare(avifs, (tmp_path / "grid.avif").read_bytes(), tmp_path, "grid")
 
 
 def test_a_sequence_is_its_first_frame(avifs, tmp_path):
@@ -136,7 +136,7 @@ def test_a_sequence_is_its_first_frame(avifs, tmp_path):
         image("RGB", 64, 48, number).save(tmp_path / f"{part}.png")
     subprocess.run(["avifenc", "-s", "10", tmp_path / "a.png", tmp_path / "b.png",
                     tmp_path / "two.avif"], check=True, stdout=subprocess.DEVNULL)
-    same(avifs, (tmp_path / "two.avif").read_bytes(), tmp_path, "sequence")
+    compare(avifs, (tmp_path / "two.avif").read_bytes(), tmp_path, "sequence")
 
 
 def turned(pixels, angle, axis):
@@ -194,7 +194,7 @@ def test_limits(avifs):
 def test_pictures_of_pillow(avifs, tmp_path):
     for mode in "RGB", "RGBA", "L":
         for options in {}, {"quality": 95, "subsampling": "4:4:4"}:
-            same(avifs, saved(image(mode, 130, 71), "AVIF", **options), tmp_path, mode)
+            compare(avifs, saved(image(mode, 130, 71), "AVIF", **options), tmp_path, mode)
     for orientation in range(1, 9):
         exif = Image.Exif()
         exif[0x112] = orientation
@@ -205,4 +205,4 @@ def test_pictures_of_pillow(avifs, tmp_path):
     frames = io.BytesIO()
     more = [image("RGB", 40, 24, 2)]
     image("RGB", 40, 24).save(frames, "AVIF", save_all=True, append_images=more)
-    same(avifs, frames.getvalue(), tmp_path, "animation")
+    compare(avifs, frames.getvalue(), tmp_path, "animation")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * JPEGs that can have no seek index, written anew: every part has the pixels that libjpeg finds in
+ * JPEGs that can have no seek index, written again: every part has the pixels that libjpeg finds in
  * the file as it was, at every scale, and what would look different is left.
  */
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static int begin(struct fixture *fixture, const uint8_t *data, size_t size, bool
 			     &fixture->width, &fixture->height, &fixture->fault);
 }
 
-/* Begin the file and write it anew: decoder_rewrite()'s result. */
+/* Begin the file and write it again: decoder_rewrite()'s result. */
 static int rewrite(struct fixture *fixture, const struct picture *picture, bool exif)
 {
 	assert_int_equal(begin(fixture, picture->data, picture->size, exif), 0);

@@ -47,7 +47,6 @@ static void test_made(void **state)
 	int fd;
 	assert_int_equal(cache_dir_open(&dir, path, &fault), 0);
 	assert_int_equal(mode_of(dir.fd), 0700);
-	assert_true(cache_dir_free(&dir) > 0);
 	assert_int_equal(cache_dir_folder(&dir, "objects", &fd, &fault), 0);
 	assert_int_equal(mode_of(fd), 0700);
 	close(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The shelf: who has most makes room, the least recently used first; nobody loses files to one who
- * has more. */
+/* The index directory: who has most makes room, the least recently used first; nobody loses files
+ * to one who has more. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int directory;
 static int setup(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/stoker-shelf-XXXXXX");
+	strcpy(folder, "/tmp/stoker-index-XXXXXX");
 	directory = mkdtemp(folder) ? open(folder, O_RDONLY | O_DIRECTORY) : -1;
 	return directory < 0;
 }

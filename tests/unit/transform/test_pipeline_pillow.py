@@ -119,7 +119,7 @@ def noise(rng, width, height):
     return Image.fromarray(array)
 
 
-def same(image, transforms, dtype, layout, key, tool=None, resize="pillow-12"):
+def compare(image, transforms, dtype, layout, key, tool=None, resize="pillow-12"):
     want = reference.expected(image, transforms, dtype, layout, *key, resize=resize)
     got = (tool or Tool(transforms, dtype, layout, resize)).make(image, key)
     got = got.reshape(want.shape)
@@ -239,7 +239,7 @@ def test_any_list(seed):
         image = noise(rng, *random_size(rng))
         key = (rng.getrandbits(64), rng.getrandbits(32), rng.getrandbits(64))
         try:
-            same(image, transforms, dtype, layout, key, resize=rng.choice(RESIZES))
+            compare(image, transforms, dtype, layout, key, resize=rng.choice(RESIZES))
         except (Refused, ValueError) as refused:
             # What leaves the size open, or an edge of 0: refused by both sides.
             with pytest.raises(Refused):
@@ -265,7 +265,7 @@ def test_every_transform_in_every_dtype(dtype, layout):
         for _ in range(3):
             image = noise(rng, rng.randint(33, 90), rng.randint(33, 90))
             end = random_end(rng, dtype)
-            same(image, transforms + end, dtype, layout, (rng.getrandbits(64), 5, 1 << 40))
+            compare(image, transforms + end, dtype, layout, (rng.getrandbits(64), 5, 1 << 40))
 
 
 @pytest.mark.parametrize("resize", RESIZES)
@@ -279,8 +279,8 @@ def test_crops(resize):
         if rng.random() < 0.3:
             crop.update(scale=[0.001, 1], ratio=[0.05, 20])
         dtype, layout = rng.choice(list(DTYPES)), rng.choice(["NCHW", "NHWC"])
-        same(noise(rng, *random_size(rng)), [crop, *flips, *random_end(rng, dtype)], dtype, layout,
-             (7, 1, case), resize=resize)
+        compare(noise(rng, *random_size(rng)), [crop, *flips, *random_end(rng, dtype)], dtype,
+                layout, (7, 1, case), resize=resize)
 
 
 def test_the_usual_lists():
@@ -296,7 +296,7 @@ def test_the_usual_lists():
         tool = Tool(transforms)
         for position in range(count):
             image = noise(rng, rng.randint(low, high), rng.randint(low, high))
-            same(image, transforms, "float32", "NCHW", (5, 1, position), tool)
+            compare(image, transforms, "float32", "NCHW", (5, 1, position), tool)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 65500), (65500, 1), (2, 3), (65500, 2), (3000, 2000)])
@@ -308,13 +308,13 @@ def test_odd_pictures(size):
         for target in [1, 1], [7, 33], [64, 5]:
             resize = {"name": "Resize", "size": target, "interpolation": filter_}
             for whose in RESIZES:
-                same(image, [resize], "uint8", "NHWC", (1, 2, 3), resize=whose)
-            same(image, [{"name": "RandomVerticalFlip", "p": 1}, resize], "uint8", "NHWC",
-                 (1, 2, 3))
+                compare(image, [resize], "uint8", "NHWC", (1, 2, 3), resize=whose)
+            compare(image, [{"name": "RandomVerticalFlip", "p": 1}, resize], "uint8", "NHWC",
+                    (1, 2, 3))
         crop = {"name": "RandomResizedCrop", "size": 9, "interpolation": filter_}
         for position in range(5):
-            same(image, [crop], "uint8", "NCHW", (1, 2, position))
-    same(image, [{"name": "CenterCrop", "size": [50, 31]}], "uint8", "NHWC", (1, 2, 3))
+            compare(image, [crop], "uint8", "NCHW", (1, 2, position))
+    compare(image, [{"name": "CenterCrop", "size": [50, 31]}], "uint8", "NHWC", (1, 2, 3))
 
 
 @pytest.mark.parametrize("border", BORDERS[1:])
@@ -324,8 +324,8 @@ def test_padding_wider_than_the_picture(border):
         for _ in range(6):
             image = noise(rng, *size)
             padding = [rng.randint(0, 40) for _ in range(4)]
-            same(image, [{"name": "Pad", "padding": padding, "padding_mode": border},
-                         {"name": "CenterCrop", "size": [90, 90]}], "uint8", "NHWC", (0, 0, 0))
+            compare(image, [{"name": "Pad", "padding": padding, "padding_mode": border},
+                            {"name": "CenterCrop", "size": [90, 90]}], "uint8", "NHWC", (0, 0, 0))
 
 
 def test_only_what_is_needed_is_asked_for():
@@ -350,7 +350,7 @@ def test_colours_among_places():
         transforms += [random_colour(rng) for _ in range(rng.randint(0, 2))]
         image = noise(rng, *random_size(rng))
         try:
-            same(image, transforms, "uint8", "NHWC", (3, 1, position))
+            compare(image, transforms, "uint8", "NHWC", (3, 1, position))
         except (Refused, ValueError) as refused:
             assert re.search(NOTHING_LEFT, str(refused)), refused
 
@@ -409,7 +409,7 @@ def test_crops_that_are_views(seed):
         key = rng.getrandbits(64), rng.getrandbits(32)
         try:
             for view in rng.sample(range(20), 12):
-                same(image, transforms, "uint8", "NHWC", (*key, place + (view << 56)))
+                compare(image, transforms, "uint8", "NHWC", (*key, place + (view << 56)))
         except (Refused, ValueError) as refused:
             with pytest.raises(Refused, match=NOTHING_LEFT):
                 Tool(transforms, "uint8", "NHWC").make(image, (*key, place))

@@ -2,7 +2,7 @@
 """Resizes with the rows first are those of Pillow 13: its bytes are written in, as digests, because
 most machines have an older one. Beside them what Pillow 12 and all before it make.
 
-With Pillow 13, test_rows_first.py --write writes tests/golden/rows_first.json anew.
+With Pillow 13, test_rows_first.py --write writes tests/golden/rows_first.json again.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ CASES = [*itertools.product(LISTS, SIZES)]
 KEY = (1, 2, 3)
 
 
-def made(width, height):
+def make_noise(width, height):
     """Noise that no version of a library makes otherwise."""
     count = np.arange(3 * width * height, dtype=np.uint64) + np.uint64(1)
     bits = (count * np.uint64(0x9E3779B97F4A7C15)) ^ (count << np.uint64(17))
@@ -61,7 +61,7 @@ def written():
 def test_bytes_are_those_of_each_pillow(case):
     name, size = case
     for resize in RESIZES:
-        got = Tool(LISTS[name], "uint8", "NHWC", resize).make(made(*size), KEY)
+        got = Tool(LISTS[name], "uint8", "NHWC", resize).make(make_noise(*size), KEY)
         assert digest(got) == written()[name_of(case)][resize], resize
 
 
@@ -79,7 +79,7 @@ def test_any_pillow_follows_both():
     for case in CASES:
         name, size = case
         for resize in RESIZES:
-            want = reference.expected(made(*size), LISTS[name], "uint8", "NHWC", *KEY,
+            want = reference.expected(make_noise(*size), LISTS[name], "uint8", "NHWC", *KEY,
                                       resize=resize)
             assert digest(want) == written()[name_of(case)][resize], (case, resize)
 
@@ -87,7 +87,7 @@ def test_any_pillow_follows_both():
 if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
     assert reference.pillow.OWN == "pillow-13", "this is for Pillow 13"
     rows = (f'{json.dumps(name_of(case))}: ' + json.dumps({
-        resize: digest(reference.expected(made(*case[1]), LISTS[case[0]], "uint8", "NHWC", *KEY,
-                                          resize=resize)) for resize in RESIZES})
+        resize: digest(reference.expected(make_noise(*case[1]), LISTS[case[0]], "uint8", "NHWC",
+                                          *KEY, resize=resize)) for resize in RESIZES})
             for case in CASES)
     FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n")

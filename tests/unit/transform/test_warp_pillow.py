@@ -58,7 +58,7 @@ def warp(image, size, kind, numbers, filter, fill, columns, rows):
     return out[:-SLACK].reshape(len(wanted[1]), len(wanted[0]), 3)
 
 
-def same(image, size, kind, numbers, filter, fill, columns=None, rows=None):
+def assert_same_pixels(image, size, kind, numbers, filter, fill, columns=None, rows=None):
     columns = range(size[0]) if columns is None else columns
     rows = range(size[1]) if rows is None else rows
     whole = np.asarray(Image.fromarray(image).transform(
@@ -127,8 +127,8 @@ def test_as_pillow(kind, filter):
         size = (width, height) if rng.random() < 0.6 else (random_side(rng), random_side(rng))
         numbers = (random_affine, random_perspective)[kind](rng, width, height)
         fill = [rng.choice([0, 255, rng.randrange(256)]) for _ in range(3)]
-        same(random_picture(rng, width, height), size, kind, numbers, filter, fill,
-             random_places(rng, size[0]), random_places(rng, size[1]))
+        assert_same_pixels(random_picture(rng, width, height), size, kind, numbers, filter, fill,
+                           random_places(rng, size[0]), random_places(rng, size[1]))
 
 
 @pytest.mark.parametrize("filter", FILTERS)
@@ -139,9 +139,9 @@ def test_edges_and_wide_places(filter):
                     [-1, 0, 7, 0, -1, 5], [0, 0, 3.2, 0, 0, 1.7], [1, 0, 2.0**31, 0, 1, 0],
                     [1e6, 1, 0, 1, 1e6, 0], [1e300, 0, -1e300, 0, 1e300, 0],
                     [1e-6, 1e-7, 3, 1e-7, 1e-6, 2], [40000.0, 1, 0, 1, 1, 0]):
-        same(image, (9, 8), AFFINE, numbers, filter, [1, 2, 3])
-        same(image, (9, 8), PERSPECTIVE, [*numbers, 0, 0], filter, [1, 2, 3])
-        same(image, (9, 8), PERSPECTIVE, [*numbers, -0.21, 0.1], filter, [1, 2, 3])
+        assert_same_pixels(image, (9, 8), AFFINE, numbers, filter, [1, 2, 3])
+        assert_same_pixels(image, (9, 8), PERSPECTIVE, [*numbers, 0, 0], filter, [1, 2, 3])
+        assert_same_pixels(image, (9, 8), PERSPECTIVE, [*numbers, -0.21, 0.1], filter, [1, 2, 3])
 
 
 def test_no_number_is_beside_the_picture():

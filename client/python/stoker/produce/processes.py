@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The processes that run a source's code, as the trainer sees them: begun, given the object anew
+"""The processes that run a source's code, as the trainer sees them: begun, given the object again
 when it has changed, ended.
 
 Any thread, one at a time.

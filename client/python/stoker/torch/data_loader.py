@@ -148,7 +148,7 @@ class DataLoader(torch.utils.data.DataLoader):
         self._now = None
 
     def close(self) -> None:
-        """End the stream and the producers. May be called twice; the next ``for`` begins anew."""
+        """End the stream and the producers. May be called twice; the next ``for`` begins again."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
