@@ -28,7 +28,7 @@ static void log_tally_close(struct log_tally *tally)
 	tally->lines = 0;
 }
 
-static struct log_tally *log_account_of(uid_t uid, enum log_topic topic)
+static struct log_tally *log_tally_of(uid_t uid, enum log_topic topic)
 {
 	struct log_tally *chosen = &tallies[0];
 	for (size_t i = 0; i < TALLIES_MAX; i++) {
@@ -58,7 +58,7 @@ void log_user(uid_t uid, enum log_topic topic, enum log_level level, const char 
 {
 	const struct log_facts facts = {.uid = uid};
 	va_list arguments;
-	if (!log_takes(level) || ++log_account_of(uid, topic)->lines > LINES_A_MINUTE)
+	if (!log_takes(level) || ++log_tally_of(uid, topic)->lines > LINES_A_MINUTE)
 		return;
 	va_start(arguments, format);
 	log_arguments(&facts, level, format, arguments);
@@ -69,7 +69,7 @@ void log_user_about(const struct log_facts *facts, enum log_topic topic, enum lo
 		    const char *format, ...)
 {
 	va_list arguments;
-	if (!log_takes(level) || ++log_account_of(facts->uid, topic)->lines > LINES_A_MINUTE)
+	if (!log_takes(level) || ++log_tally_of(facts->uid, topic)->lines > LINES_A_MINUTE)
 		return;
 	va_start(arguments, format);
 	log_arguments(facts, level, format, arguments);
