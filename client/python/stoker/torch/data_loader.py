@@ -62,7 +62,7 @@ class DataLoader(torch.utils.data.DataLoader):
       each sample (or batch) ``random``, NumPy's and torch's generators are seeded from the epoch's
       seed and its place, so what is drawn does not depend on ``num_workers``.
     - An IterableDataset has an iterator in each producer, as in torch's workers, with the same
-      random numbers; a producer that died is made anew, and skips what it had given.
+      random numbers; a producer that died is made again, and skips what it had given.
     - What neither can do yet, torch's own DataLoader does: datasets that cannot be pickled,
       IterDataPipes, and ``num_workers=0``, which runs your code here.
 
