@@ -30,7 +30,7 @@ export type Dataset =
       label?: string;
       /** Those that become fields, with blanks between (tar, tfrecord). */
       components?: string;
-      /** Labels are numbers of so many classes (tar, tfrecord). */
+      /** Labels are numbers of so many classes (tar, tfrecord, code). */
       classes?: string;
       /** What a sample is without one: error or skip (tar, tfrecord). */
       missingComponent?: "error" | "skip";
