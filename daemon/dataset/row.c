@@ -278,9 +278,24 @@ static int row_say_column(char *const *fields, uint32_t count, const char *name,
 /* Cut the blanks beside a column's name off. */
 static void row_strip_name(char **name)
 {
-	size_t size = strlen(*name += strspn(*name, " \t"));
-	while (size > 0 && strchr(" \t", (*name)[size - 1]))
-		(*name)[--size] = '\0';
+	const char *bare = *name;
+	size_t size = strlen(bare);
+	label_text_strip(&bare, &size);
+	*name += bare - *name;
+	(*name)[size] = '\0';
+}
+
+/* As pandas writes its index: numbers that would pass for labels. */
+static int row_refuse_nameless(const struct row *row, char *const *fields, uint32_t count,
+			       struct fault *fault)
+{
+	for (uint32_t i = 0; i < count && !row->label_name; i++)
+		if (fields[i][0] == '\0')
+			return fault_say(fault, ROW_E_BAD,
+					 "column %u has no name, as pandas writes an index: save "
+					 "with index=False, or give label_column",
+					 i + 1);
+	return 0;
 }
 
 /* The first line of a table; ROW_NONE if it is a header. */
@@ -299,6 +314,8 @@ static int row_parse_header(struct row *row, char **fields, uint32_t count, bool
 		return row_say_column(fields, count, name, "path_column", fault);
 	if (row->label_name && row_find_column(fields, count, row->label_name) == count)
 		return row_say_column(fields, count, row->label_name, "label_column", fault);
+	if (row_refuse_nameless(row, fields, count, fault))
+		return ROW_E_BAD;
 	row->path_column = path;
 	row->columns = count;
 	for (uint32_t i = 0; i < count; i++) {

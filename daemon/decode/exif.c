@@ -13,15 +13,21 @@ struct tiff {
 	bool big_endian;
 };
 
-/* A field of 1, 2 or 4 bytes; the caller has checked that it lies inside. */
-static uint32_t tiff_number(const struct tiff *tiff, size_t at, unsigned bytes)
+/* A field of 1 to 8 bytes; the caller has checked that it lies inside. */
+static uint64_t tiff_wide(const struct tiff *tiff, size_t at, unsigned bytes)
 {
-	uint32_t value = 0;
+	uint64_t value = 0;
 	for (unsigned i = 0; i < bytes; i++) {
 		unsigned shift = 8 * (tiff->big_endian ? bytes - 1 - i : i);
-		value |= (uint32_t)tiff->data[at + i] << shift;
+		value |= (uint64_t)tiff->data[at + i] << shift;
 	}
 	return value;
+}
+
+/* One of 1 to 4 bytes. */
+static uint32_t tiff_number(const struct tiff *tiff, size_t at, unsigned bytes)
+{
+	return (uint32_t)tiff_wide(tiff, at, bytes);
 }
 
 static bool tiff_holds(const struct tiff *tiff, uint64_t at, uint64_t bytes)
@@ -36,10 +42,54 @@ static unsigned type_bytes(uint32_t type)
 	return type < sizeof(bytes) ? bytes[type] : 0;
 }
 
-/* The types whose values are whole numbers to Pillow; BYTE and UNDEFINED are bytes to it. */
-static bool type_is_number(uint32_t type)
+/* The types whose values are numbers to Pillow; to it BYTE and UNDEFINED are bytes. */
+enum {
+	TYPE_SHORT = 3,
+	TYPE_LONG = 4,
+	TYPE_RATIONAL = 5,
+	TYPE_SBYTE = 6,
+	TYPE_SSHORT = 8,
+	TYPE_SLONG = 9,
+	TYPE_SRATIONAL = 10,
+	TYPE_FLOAT = 11,
+	TYPE_DOUBLE = 12,
+	TYPE_IFD = 13,
+	TYPE_LONG8 = 16,
+};
+
+/* A value as a number; 0 if it is none. */
+static double tiff_value(const struct tiff *tiff, size_t at, uint32_t type)
 {
-	return type == 3 || type == 4 || type == 6 || type == 8 || type == 9 || type == 13;
+	uint32_t over, bits;
+	uint64_t wide;
+	float number;
+	double real;
+	switch (type) {
+	case TYPE_RATIONAL:
+		over = tiff_number(tiff, at + 4, 4);
+		return over ? (double)tiff_number(tiff, at, 4) / over : 0;
+	case TYPE_SRATIONAL:
+		over = tiff_number(tiff, at + 4, 4);
+		return over ? (double)(int32_t)tiff_number(tiff, at, 4) / (int32_t)over : 0;
+	case TYPE_FLOAT:
+		bits = tiff_number(tiff, at, 4);
+		memcpy(&number, &bits, sizeof(number));
+		return number;
+	case TYPE_DOUBLE:
+		wide = tiff_wide(tiff, at, 8);
+		memcpy(&real, &wide, sizeof(real));
+		return real;
+	case TYPE_SHORT:
+	case TYPE_LONG:
+	case TYPE_SBYTE: /* a negative one is a large one here, and no orientation either */
+	case TYPE_SSHORT:
+	case TYPE_SLONG:
+	case TYPE_IFD:
+	case TYPE_LONG8:
+		return (double)tiff_wide(tiff, at, type_bytes(type));
+	default:
+		return 0;
+	}
 }
 
 /* Both byte orders of the number 42 are met in the wild; the first two letters decide. */
@@ -57,7 +107,7 @@ static bool tiff_open(struct tiff *tiff)
 /* Walks the first directory as Pillow 13 does: an entry is passed over if the values so far claim
  * more bytes than there are, else one whose value lies outside ends the walk; the first of several
  * orientations counts. Whether there is one; *out may be any number. */
-static bool exif_find(const uint8_t *data, size_t size, uint32_t *out)
+static bool exif_find(const uint8_t *data, size_t size, double *out)
 {
 	/* Twice, where a writer of PNG or WebP took the one of a JPEG along. */
 	for (unsigned i = 0; i < 2 && size >= 6 && memcmp(data, "Exif\0\0", 6) == 0; i++) {
@@ -92,7 +142,7 @@ static bool exif_find(const uint8_t *data, size_t size, uint32_t *out)
 			break;
 		if (tiff_number(&tiff, at, 2) != TAG_ORIENTATION)
 			continue;
-		*out = type_is_number(type) ? tiff_number(&tiff, value, bytes) : 1;
+		*out = tiff_value(&tiff, value, type);
 		found = true;
 	}
 	return found;
@@ -117,14 +167,15 @@ static uint32_t xmp_find(const uint8_t *data, size_t size)
 
 unsigned metadata_orientation(const struct metadata *metadata)
 {
-	uint32_t orientation;
-	if (!exif_find(metadata->exif, metadata->exif_size, &orientation))
-		orientation = xmp_find(metadata->xmp, metadata->xmp_size);
-	return orientation >= 1 && orientation <= 8 ? orientation : 1;
+	double found;
+	if (!exif_find(metadata->exif, metadata->exif_size, &found))
+		found = xmp_find(metadata->xmp, metadata->xmp_size);
+	unsigned orientation = found >= 1 && found <= 8 ? (unsigned)found : 1;
+	return orientation == found ? orientation : 1;
 }
 
 bool metadata_has_exif_orientation(const struct metadata *metadata)
 {
-	uint32_t orientation;
-	return exif_find(metadata->exif, metadata->exif_size, &orientation);
+	double unused;
+	return exif_find(metadata->exif, metadata->exif_size, &unused);
 }

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import shutil
+import struct
 
 import numpy as np
 import pytest
@@ -85,8 +86,19 @@ def fixture_by_yolo(annotated):
     return rows
 
 
+def with_xmp(path, image, orientation):
+    """A picture whose orientation is XMP's, which old Pillows do not look into."""
+    text = f'<x:xmpmeta tiff:Orientation="{orientation}"/>'.encode()
+    if path.suffix == ".webp":
+        image.save(path, lossless=True, xmp=text)
+        return
+    image.save(path, quality=100, subsampling=0)
+    data, text = path.read_bytes(), b"http://ns.adobe.com/xap/1.0/\0" + text
+    path.write_bytes(data[:2] + b"\xff\xe1" + struct.pack(">H", len(text) + 2) + text + data[2:])
+
+
 @needs_daemon
-@pytest.mark.parametrize("ending", ["jpg", "png", "tif"])
+@pytest.mark.parametrize("ending", ["jpg", "png", "tif", "jpg, by XMP", "webp, by XMP"])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_boxes_of_a_turned_picture(near, tmp_path, ending, orientation):
     """The box of YOLO lies on what it is around, in the picture as it is shown."""
@@ -100,7 +112,11 @@ def test_boxes_of_a_turned_picture(near, tmp_path, ending, orientation):
     exif[0x112] = orientation
     for folder in ("images", "labels"):
         (tmp_path / folder).mkdir()
-    stored.save(tmp_path / f"images/a.{ending}", exif=exif, quality=100, subsampling=0)
+    path = tmp_path / "images" / ("a." + ending.split(",")[0])
+    if "XMP" in ending:
+        with_xmp(path, stored, orientation)
+    else:
+        stored.save(path, exif=exif, quality=100, subsampling=0)
     (tmp_path / "labels/a.txt").write_text(f"0 {12 / 48} {20 / 24} {8 / 48} {8 / 24}\n")
     manifest = str(tmp_path / "m.jsonl")
     if orientation == 1 or ending == "tif":  # TIFFs are turned always
@@ -156,11 +172,21 @@ def test_yolo_names_and_links(annotated, by_yolo):
     ("-1 0.5 0.5 1 1\n", "labels/a.txt:1: the class is -1"),
     ("0.5 0.5 0.5 1 1\n", "labels/a.txt:1: the class is 0.5"),
     ("inf 0.5 0.5 1 1\n", "labels/a.txt:1: "),
+    ("\xe9", "labels/a.txt: .*0xe9"),
 ])
 def test_yolo_names_the_line(annotated, by_yolo, text, words):
-    (annotated / "labels/a.txt").write_text(text)
+    (annotated / "labels/a.txt").write_text(text, encoding="latin-1")
     with pytest.raises(ValueError, match=words):
         by_yolo()
+
+
+def test_yolo_names_the_picture(annotated, by_yolo):
+    cut = io.BytesIO()
+    Image.new("RGB", (40, 20)).save(cut, "TIFF", compression="tiff_lzw")
+    for data in (b"no picture", cut.getvalue()[:-8]):
+        (annotated / "images/a.jpg").write_bytes(data)
+        with pytest.raises(ValueError, match="images/a.jpg: "):
+            by_yolo()
 
 
 def test_yolo_orphans(annotated, by_yolo):
@@ -183,6 +209,8 @@ def test_yolo_orphans(annotated, by_yolo):
     (lambda d: d["annotations"][0].pop("bbox"), r"annotations\[0\]: 'bbox' is missing"),
     (lambda d: d["images"][1].pop("file_name"), r"images\[1\]: 'file_name' is missing"),
     (lambda d: d["images"][1].update(id="4"), r"images\[1\]: 'id' is '4'"),
+    (lambda d: d["annotations"][0].update(bbox=[True, 2, 3, 3]), r"\[0\]: 'bbox' is .*True"),
+    (lambda d: d["annotations"][1].update(iscrowd="no"), r"annotations\[1\]: 'iscrowd' is 'no'"),
     (lambda d: d.pop("annotations"), "coco.json: 'annotations' is missing"),
 ])
 def test_coco_names_the_entry(annotated, change, words):
@@ -203,9 +231,10 @@ def test_coco_of_python(annotated):
     path.write_text(json.dumps(data))
     assert convert.coco(str(path), str(annotated / "m.jsonl")) == ["cat", "dog"]
     assert paths_of(annotated / "m.jsonl") == ["a.jpg", "b.jpg"]
-    path.write_text("{")
-    with pytest.raises(ValueError, match="coco.json: Expecting"):
-        convert.coco(str(path), str(annotated / "m.jsonl"))
+    for text, words in (b"{", "Expecting"), (b'{"a": "\xe9"}', "0xe9"):
+        path.write_bytes(text)
+        with pytest.raises(ValueError, match=f"coco.json: .*{words}"):
+            convert.coco(str(path), str(annotated / "m.jsonl"))
 
 
 def test_voc_names(annotated):
@@ -227,6 +256,7 @@ def test_voc_names(annotated):
     (lambda d: os.unlink(d / "Annotations/b.xml"), "train.txt:2 names 'b', and there is no"),
     (lambda d: os.unlink(d / "JPEGImages/b.jpg"), "Annotations/b.xml: its picture is not in"),
     (lambda d: (d / "Annotations/b.xml").write_text("<x>"), "Annotations/b.xml: "),
+    (lambda d: (d / "ImageSets/Main/train.txt").write_bytes(b"\xe9"), "train.txt: .*0xe9"),
     (lambda d: (d / "Annotations/b.xml").write_text(
         "<a><object><name>c</name><bndbox><xmin>x</xmin></bndbox></object></a>"),
      "Annotations/b.xml: could not convert"),

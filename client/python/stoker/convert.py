@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 from xml.etree import ElementTree
@@ -27,6 +28,7 @@ from .errors import short
 __all__ = ["coco", "voc", "yolo"]
 
 Box = Tuple[float, float, float, float]
+_XMP = b"http://ns.adobe.com/xap/1.0/\0"  # before the text, in a JPEG
 
 
 def coco(annotations: str, manifest: str) -> List[str]:
@@ -37,7 +39,7 @@ def coco(annotations: str, manifest: str) -> List[str]:
     with open(annotations, encoding="utf-8-sig") as file:
         try:
             data = _Entry(annotations, json.load(file))
-        except json.JSONDecodeError as error:
+        except ValueError as error:  # no JSON, or no UTF-8
             raise ValueError(f"{annotations}: {error}") from None
     categories = sorted(data.entries("categories"), key=lambda entry: entry.integer("id"))
     place = {entry.value["id"]: number for number, entry in enumerate(categories)}
@@ -55,7 +57,7 @@ def coco(annotations: str, manifest: str) -> List[str]:
             raise ValueError(f"{entry.name}: there is no "
                              + (f"category {category}" if row else
                                 f"image {entry.value['image_id']}") + ": remove the annotation")
-        row.add(entry.box("bbox"), place[category], iscrowd=entry.value.get("iscrowd") or 0)
+        row.add(entry.box("bbox"), place[category], iscrowd=entry.flag("iscrowd"))
     _write(manifest, list(rows.values()), ("category", "iscrowd"))
     return [entry.text("name") for entry in categories]
 
@@ -148,10 +150,17 @@ class _Entry:
     def text(self, key: str) -> str:
         return str(self._get(key, str))
 
+    def flag(self, key: str) -> int:
+        """0 where there is none."""
+        value = self.value.get(key) or 0
+        if value not in (0, 1):
+            raise ValueError(f"{self.name}: {key!r} is {short(value)}, not 0 or 1")
+        return int(value)
+
     def box(self, key: str) -> Box:
         """Of left, top, width and height."""
         numbers = self._get(key, list)
-        if len(numbers) != 4 or not all(isinstance(one, (int, float)) for one in numbers):
+        if len(numbers) != 4 or not all(type(one) in (int, float) for one in numbers):
             raise ValueError(f"{self.name}: {key!r} is {short(numbers)}, not four numbers")
         x, y, width, height = numbers
         try:
@@ -214,16 +223,14 @@ def _text(tree: Any, name: str) -> str:
 def _voc_names(folder: str, names: str) -> Iterator[Tuple[str, str]]:
     """Each with the place in the list that names it. A class' list has 1, 0 or -1 behind a name;
     names can have blanks."""
-    path = os.path.join(folder, "ImageSets", f"{names}.txt")
-    with open(path, encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, 1):
-            name = line.strip()
-            words = name.rsplit(None, 1)
-            if len(words) == 2 and words[1] in ("1", "0", "-1") and not os.path.exists(
-                    os.path.join(folder, "Annotations", f"{name}.xml")):
-                name = words[0]
-            if name:
-                yield f"{path}:{number}", name
+    for place, line in _lines(os.path.join(folder, "ImageSets", f"{names}.txt")):
+        name = line.strip()
+        words = name.rsplit(None, 1)
+        if len(words) == 2 and words[1] in ("1", "0", "-1") and not os.path.exists(
+                os.path.join(folder, "Annotations", f"{name}.xml")):
+            name = words[0]
+        if name:
+            yield place, name
 
 
 def _voc_picture(folder: str, name: str, tree: Any) -> str:
@@ -249,27 +256,53 @@ def _pillow_size(path: str) -> Tuple[Tuple[int, int], bool]:
     """As the picture is shown, and whether EXIF turns it."""
     from PIL import Image  # pylint: disable=import-outside-toplevel
 
-    with Image.open(path) as image:
-        if image.format == "TIFF":  # is turned when it is loaded, with or without being asked
-            image.load()
-            return (image.width, image.height), False
-        orientation = image.getexif().get(0x112, 1)
-        width, height = image.size
+    try:
+        with Image.open(path) as image:
+            if image.format == "TIFF":  # is turned when it is loaded, with or without being asked
+                image.load()
+                return (image.width, image.height), False
+            orientation = _orientation(image)
+            width, height = image.size
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # of many sorts, and few of them name the file
+        raise ValueError(f"{path}: {error}") from None
     if orientation in (5, 6, 7, 8):
         width, height = height, width
     return (width, height), orientation in (2, 3, 4, 5, 6, 7, 8)
 
 
+def _orientation(image: Any) -> Any:
+    """As the daemon takes it: Pillows before 12 look into PNG's XMP alone."""
+    found = image.getexif().get(0x112)
+    if found is not None:
+        return found
+    texts = [data for name, data in getattr(image, "applist", ())
+             if name == "APP1" and data.startswith(_XMP)]
+    text = image.info.get("xmp") or b"".join(texts[-1:])
+    match = re.search(rb'tiff:Orientation(="|>)([0-9])', text)
+    return int(match[2]) if match else 1
+
+
+def _lines(path: str) -> Iterator[Tuple[str, str]]:
+    """Each with its place."""
+    with open(path, encoding="utf-8-sig") as file:
+        try:
+            for number, line in enumerate(file, 1):
+                yield f"{path}:{number}", line
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}: {error}") from None
+
+
 def _yolo_boxes(row: _Row, labels: str, size: Tuple[int, int]) -> None:
-    with open(labels, encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, 1):
-            words = line.split()
-            if not words:
-                continue
-            try:
-                row.add(*_yolo_box(words, size))
-            except ValueError as error:
-                raise ValueError(f"{labels}:{number}: {error}") from None
+    for place, line in _lines(labels):
+        words = line.split()
+        if not words:
+            continue
+        try:
+            row.add(*_yolo_box(words, size))
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
 
 
 def _yolo_box(words: Sequence[str], size: Tuple[int, int]) -> Tuple[Box, int]:

@@ -175,11 +175,33 @@ static void test_blanks_beside_numbers(void **state)
 		dataset_free(dataset);
 	}
 	/* A column's name, too: this is no second label. */
-	put("w.csv", "path, label, weight\na, 9, 0.5\n");
-	struct dataset *dataset = must_open(at("w.csv"));
-	assert_sample(dataset, 0, "a", 9);
-	assert_int_equal(dataset_columns(dataset)->count, 1);
-	dataset_free(dataset);
+	static const char *const weights[] = {
+		"path, label, weight\na, 9, 0.5\n",
+		"\xef\xbb\xbfpath,label\xc2\xa0,\xc2\xa0weight\na,9,0.5\n"};
+	for (size_t i = 0; i < 2; i++) {
+		put("w.csv", weights[i]);
+		struct dataset *dataset = must_open(at("w.csv"));
+		assert_sample(dataset, 0, "a", 9);
+		assert_int_equal(dataset_columns(dataset)->count, 1);
+		dataset_free(dataset);
+	}
+}
+
+/* The index that pandas writes unless it is told not to is no label. */
+static void test_a_column_without_a_name(void **state)
+{
+	(void)state;
+	static const char *const tables[] = {",path,label\n0,a,9\n1,b,10\n",
+					     "path,label, \na,9,0\nb,10,1\n"};
+	for (size_t i = 0; i < 2; i++) {
+		struct dataset *dataset;
+		put("u.csv", tables[i]);
+		assert_refused(at("u.csv"), DATASET_E_OPEN, "has no name");
+		assert_int_equal(open_with(&dataset, at("u.csv"), "label_column", "label"), 0);
+		assert_sample(dataset, 0, "a", 9);
+		assert_sample(dataset, 1, "b", 10);
+		dataset_free(dataset);
+	}
 }
 
 /* Lists in brackets are the numbers; what is nearly a number, or several, is no name of a class. */
@@ -348,10 +370,15 @@ static void test_absolute_paths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_CASE(test_class_names),	 TREE_CASE(test_many_class_names),
-		TREE_CASE(test_no_labels),	 TREE_CASE(test_labels_of_two_sorts),
-		TREE_CASE(test_unused_keys),	 TREE_CASE(test_named_columns),
-		TREE_CASE(test_absolute_paths),	 TREE_CASE(test_blanks_beside_numbers),
+		TREE_CASE(test_class_names),
+		TREE_CASE(test_many_class_names),
+		TREE_CASE(test_no_labels),
+		TREE_CASE(test_labels_of_two_sorts),
+		TREE_CASE(test_unused_keys),
+		TREE_CASE(test_named_columns),
+		TREE_CASE(test_absolute_paths),
+		TREE_CASE(test_blanks_beside_numbers),
+		TREE_CASE(test_a_column_without_a_name),
 		TREE_CASE(test_lists_as_labels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,31 @@ def test_which_one(decode):
         numpy.testing.assert_array_equal(found, turned(numpy.asarray(PLAIN), orientation))
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_of_each_type(decode, order):
+    """What Pillow takes for the number 6 is one, whatever type it has in the file."""
+    for right, kind, value in [
+        (6, 3, struct.pack(order + "HH", 6, 0)), (6, 4, struct.pack(order + "I", 6)),
+        (6, 5, struct.pack(order + "II", 6, 1)), (6, 5, struct.pack(order + "II", 12, 2)),
+        (1, 5, struct.pack(order + "II", 13, 2)), (1, 5, struct.pack(order + "II", 6, 0)),
+        (6, 6, b"\6\0\0\0"), (1, 6, b"\xfa\0\0\0"), (6, 8, struct.pack(order + "hh", 6, 0)),
+        (6, 9, struct.pack(order + "i", 6)), (6, 10, struct.pack(order + "ii", -6, -1)),
+        (1, 10, struct.pack(order + "ii", -6, 1)), (6, 11, struct.pack(order + "f", 6)),
+        (1, 11, struct.pack(order + "f", 6.5)), (1, 11, struct.pack(order + "f", numpy.nan)),
+        (6, 12, struct.pack(order + "d", 6)), (1, 12, struct.pack(order + "d", 1e300)),
+        (6, 13, struct.pack(order + "I", 6)), (6, 16, struct.pack(order + "Q", 6)),
+        (1, 16, struct.pack(order + "Q", 6 + (1 << 40))), (1, 1, b"\6\0\0\0"),
+        (1, 2, b"6\0\0\0"), (1, 7, b"\6\0\0\0"),
+    ]:
+        plain = exif(6, order)
+        behind = b"" if len(value) == 4 else value
+        place = struct.pack(order + "I", len(plain)) if behind else value
+        block = plain[:12] + struct.pack(order + "HI", kind, 1) + place + plain[22:] + behind
+        check(decode, with_segment(saved(PLAIN, "JPEG"), 0xE1, b"Exif\0\0" + block), right,
+              (kind, value))
+        check(decode, png(chunk(b"eXIf", block)), right, (kind, value))
+
+
 def test_of_an_avif(decode):
     """The container's, which Pillow writes for EXIF's; else that of XMP."""
     if PILLOW < (11, 3):
