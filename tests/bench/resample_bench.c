@@ -45,6 +45,10 @@ static const struct task {
 	{"400x300 -> 224, float16", RESIZED, "float16", "NCHW", 400, 300},
 	{"400x300 -> 224, uint8", BYTES, "uint8", "NHWC", 400, 300},
 	{"400x300 -> 224, bicubic", CUBIC, "float32", "NCHW", 400, 300},
+	{"300x400 -> 224, rows first", RESIZED, "float32", "NCHW", 300, 400},
+	{"300x400 -> 224, bicubic, rows first", CUBIC, "float32", "NCHW", 300, 400},
+	{"900x300 -> 224", RESIZED, "float32", "NCHW", 900, 300},
+	{"300x900 -> 224, rows first", RESIZED, "float32", "NCHW", 300, 900},
 	{"160x120 -> 224", RESIZED, "float32", "NCHW", 160, 120},
 	{"1000x750 -> 224", RESIZED, "float32", "NCHW", 1000, 750},
 	{"3000x2000 -> 224", RESIZED, "float32", "NCHW", 3000, 2000},
@@ -88,6 +92,8 @@ static struct pipeline *pipeline_of(const struct task *task)
 	struct text layout = {task->layout, strlen(task->layout)};
 	if (pipeline_new(&pipeline, &task->transforms, dtype, layout, &fault) != 0)
 		die(task->name, fault.text);
+	if (pipeline_allow(pipeline, false, strstr(task->name, "rows first") != NULL) != 0)
+		die(task->name, "no memory");
 	return pipeline;
 }
 

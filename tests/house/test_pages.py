@@ -9,7 +9,8 @@ import pytest
 import pages
 from test_libstoker import declared
 
-MANUAL = sorted([*pages.PAGES, "client/ctl/stokerctl.1", "daemon/stokerd.8"])
+MANUAL = sorted([*pages.PAGES, "client/ctl/stokerctl.1", "client/python/stoker.1",
+                 "daemon/stokerd.8"])
 
 
 @pytest.mark.parametrize("path", sorted(pages.PAGES))
@@ -23,6 +24,14 @@ def test_nothing_is_left_out():
     assert {"workers", "socket", "log-level", "dataset-root"} <= names and len(names) > 25
     page = (pages.SOURCE / "client/c/stoker.3").read_text()
     assert set(re.findall(r"^\.SS (\w+)\(\)$", page, re.MULTILINE)) == declared()
+
+
+def test_each_program_of_python_has_a_page():
+    """And Debian's package takes it along, else lintian refuses that."""
+    scripts = (pages.SOURCE / "client/python/pyproject.toml").read_text()
+    names = re.findall(r"^(\w+) = ", scripts.split("[project.scripts]\n")[1].split("[")[0], re.M)
+    taken = (pages.SOURCE / "packaging/deb/debian/python3-stoker.manpages").read_text().split()
+    assert taken == [f"client/python/{name}.1" for name in names] and set(taken) <= set(MANUAL)
 
 
 @pytest.mark.parametrize("path", MANUAL)
