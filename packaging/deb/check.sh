@@ -14,7 +14,8 @@ set -euo pipefail
 packages=$(realpath "$1") root=$(realpath "$2") here=$(dirname "$(realpath "$0")")
 work=$(mktemp -d)
 mount -t tmpfs -o size=2g tmpfs "$work"
-trap 'umount -R "$work/merged" 2>/dev/null || true; umount "$work"; rmdir "$work"' EXIT
+# Lazy: what ended in the container may hold them for a moment more.
+trap 'umount -Rl "$work/merged" 2>/dev/null || true; umount -l "$work"; rmdir "$work"' EXIT
 mkdir "$work"/{upper,work,merged}
 merged=$work/merged
 mount -t overlay -o "lowerdir=$root,upperdir=$work/upper,workdir=$work/work" overlay "$merged"
