@@ -43,8 +43,8 @@ def test_a_large_array_that_changed_in_place(dtype, change):
 
 
 def test_arrays_of_any_kind():
-    for array in (np.zeros((0, 3)), np.array(3.5), np.zeros(1 << 18, "M8[s]"),
-                  np.ones((2000, 1000)).T, np.zeros(200_000, [("a", "u1"), ("b", "f8")]), np.arange(10)[::2]):
+    for array in (np.zeros((0, 3)), np.array(3.5), np.zeros(1 << 18, "M8[s]"), np.arange(10)[::2],
+                  np.ones((2000, 1000)).T, np.zeros(200_000, [("a", "u1"), ("b", "f8")])):
         assert contents.digest(array) == contents.digest(array) == plain(array)
 
 
