@@ -180,18 +180,14 @@ def test_arrays_are_those_of_the_file(load, tmp_path, dtype):
 def test_arrays_of_zarr(load, tmp_path):
     zarr = made.library("zarr")
     values = np.arange(9 * 24, dtype=np.float32).reshape(9, 2, 3, 4)
-    group = zarr.open_group(str(tmp_path / "x.zarr"), mode="w")
-    for name, array in (("images", values), ("labels", np.arange(9))):
-        made_array = group.create_array(name, shape=array.shape, dtype=array.dtype,
-                                        chunks=(2, *array.shape[1:]))
-        made_array[:] = array
+    zarr.save_group(str(tmp_path / "x.zarr"), images=values, labels=np.arange(9))
     loader = load(tmp_path / "x.zarr", transforms=())
     for index, (image, label) in enumerate(by_index(loader)):
         assert np.array_equal(image, values[index]) and label == index
     one = sources.Zarr(tmp_path / "x.zarr").identity()
     shutil.copytree(tmp_path / "x.zarr", tmp_path / "copy.zarr")
     assert sources.Zarr(tmp_path / "copy.zarr").identity() == one
-    group["images"][0] = 7
+    zarr.open_group(str(tmp_path / "x.zarr"), mode="r+")["images"][0] = 7
     assert sources.Zarr(tmp_path / "x.zarr").identity() != one
 
 
