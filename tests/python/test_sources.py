@@ -87,7 +87,7 @@ def test_pictures_are_those_of_the_folder(load, folder, tmp_path, write):
                    for array, data in zip(same, images))
         images = [rows[i][0] for i in range(21)]
     assert [rows[index] for index in range(21)] == list(zip(images, labels))
-    assert source.classes in ([], ["class0", "class1", "class2"])
+    assert source.class_names in ([], ["class0", "class1", "class2"])
 
 
 def test_resumed_shared_and_over_a_death(load, folder, tmp_path):
@@ -207,7 +207,7 @@ def test_pictures_in_arrays_are_transformed(load, tmp_path):
     found = by_index(load(source, transforms=[stoker.CenterCrop((20, 18))], layout="NHWC"))
     assert all(np.array_equal(image, want) for (image, _), want in zip(found, pixels))
     assert [int(label) for _, label in found] == [0] * 5 + [1] * 4
-    assert source.classes == ["ct", "mr"]
+    assert source.class_names == ["ct", "mr"]
 
 
 def test_dicom_of_sixteen_bits(load, tmp_path):
@@ -244,8 +244,10 @@ def test_labels_that_are_names(load, folder, tmp_path):
         parquet.write_table(pyarrow.table({"image": images, "label": column}),
                             tmp_path / "x.parquet", row_group_size=5)
         source = sources.Parquet(tmp_path / "x.parquet")
-        assert source.classes == ["class0", "class1", "class2"]
+        assert source.class_names == ["class0", "class1", "class2"]
         assert epoch(load(source)) == epoch(load(folder))
+    vectors = next(iter(load(source, one_hot=True, shuffle=False)))[1]
+    assert vectors.tolist() == [[1, 0, 0]] * 4
 
 
 @pytest.mark.parametrize("label, words", [

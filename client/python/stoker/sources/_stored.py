@@ -132,17 +132,19 @@ class Rows:
 class Stored(Source):
     """A source of files. Its identity is their fingerprint, wherever they lie.
 
-    ``classes``: names of the labels, where the files have them."""
+    ``class_names``: of the labels, where the files have them; the labels are classes then."""
 
     def __init__(self, rows: Rows, samples: int, *, kind: str, gives: str, of: Iterable[Any],
                  classes: Optional[Sequence[str]] = None) -> None:
         name = os.path.basename(rows.files.paths[0])[:80] if rows.files.paths else ""
         if samples < 1:
             raise ValueError(f"{name or 'the dataset'} has no rows")
-        super().__init__(rows, samples, gives=gives, pure=None if gives == "arrays" else True)
+        finished = gives == "arrays"
+        super().__init__(rows, samples, gives=gives, pure=None if finished else True,
+                         classes=len(classes) if classes and not finished else None)
         self.name = f"{kind} {name}".strip()
-        self.classes: List[str] = list(classes or ())
-        self._fingerprint = fingerprint(kind, [gives, *of, self.classes])
+        self.class_names: List[str] = list(classes or ())
+        self._fingerprint = fingerprint(kind, [gives, *of, self.class_names])
 
     def identity(self) -> str:
         return self._fingerprint
