@@ -87,6 +87,20 @@ def test_parameters_are_those_of_the_installed_torch():
     assert issubclass(DataLoader, torch.utils.data.DataLoader)
 
 
+def test_what_a_trainer_makes_anew_of_its_attributes(make):
+    """As Lightning does, to put in another sampler."""
+    loader = make(code.Processes(), 4, shuffle=True, num_workers=1, collate_fn=torch.stack)
+    left_out = {"self", "batch_size", "shuffle", "drop_last", "sampler"}
+    given = {name: getattr(loader, name)
+             for name in inspect.signature(type(loader).__init__).parameters
+             if name not in left_out and hasattr(loader, name)}
+    sampler = torch.utils.data.BatchSampler(range(12), 5, False)
+    again = type(loader)(**{**given, "batch_sampler": sampler})
+    assert again.node is loader.node and again.plan().startswith("1 producers make the batches")
+    assert [batch[:, 1].tolist() for batch in again] == list(sampler)
+    again.close()
+
+
 @pytest.mark.parametrize("options", [
     {"drop_last": True, "persistent_workers": True, "shuffle": True},
     {"sampler": lambda: torch.utils.data.WeightedRandomSampler([1.0] * 25 + [3.0] * 25, 30)},

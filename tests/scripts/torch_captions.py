@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # needs: torch torchvision
-# quick
 """Captions: a picture, its text, and the ids of its words, padded by a collate_fn."""
 import sys
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # needs: torch torchvision
-# quick
 """DINO's crops: a class of transforms that gives a list of two large and several small views."""
 import sys
 

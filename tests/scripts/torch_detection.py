@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # needs: torch torchvision
-# quick
 """Detection, as torchvision's references have it: boxes, a collate_fn of one's own, pictures of
 their own sizes."""
 import sys

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # needs: torch torchvision
-# quick
 """Cross-validation: Subsets of one folder, a loader each for training and validation."""
 import sys
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # needs: torch torchvision
-# quick
 """MixUp or CutMix by chance, once a batch, in the collate_fn, as torchvision's references do."""
 import random
 import sys

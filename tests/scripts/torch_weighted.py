@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # needs: torch torchvision
-# quick
 """A table of files with several labels each, and a sampler that makes rare ones as frequent."""
 import csv
 import os
