@@ -268,7 +268,7 @@ class Node:
             raise Error("the node is closed: make another with stoker.connect()")
         connection = self._open()
         try:
-            request = {"dataset": _dataset(dataset)}
+            request: Dict[str, Any] = {"dataset": _dataset(dataset)}
             given = given_of(request, connection)
             request.update(given.fields if given else {})
             reply = connection.request_within(
