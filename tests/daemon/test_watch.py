@@ -177,6 +177,25 @@ def live(daemon, **headers):
     return json.loads(ask(daemon.port, "/live.json", **headers)[2])
 
 
+def test_figures_of_producers(watched):
+    with watched.connect() as peer:
+        answer = peer.request("produce", code="0" * 32, secret="sixteen bytes!!!", name="of-a-user")
+        assert answer.name == "producer"
+        now = live(watched)
+        (row,) = now["producers"]
+        assert row["producer"] == answer.fields["producer"] and row["sample"] is None
+        assert (row["state"], row["place"], row["made"], row["lent"]) == ("idle", "-", 0, 0)
+        assert row["cpu_s"] > 0 and row["memory"] > 1 << 20
+        assert "code" not in row and "of-a-user" not in json.dumps(now)
+        link = json.loads(watched.ctl("--json", "page").stdout)
+        session = json.loads(ask(watched.port, "/session",
+                                 Authorization=f"Bearer {link['token']}")[2])["session"]
+        named = live(watched, Authorization=f"Bearer {session}")
+        assert named["producers"][0]["code"] == "of-a-user"
+    watched.settle()
+    assert live(watched)["producers"] == []
+
+
 def test_figures_without_names(watched, photos, tmp_path):
     (tmp_path / "private").mkdir()
     (tmp_path / "private" / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 and no more")

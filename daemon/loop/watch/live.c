@@ -10,6 +10,7 @@
 #include "loop/state/bad_samples.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
+#include "loop/state/producer.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
@@ -18,7 +19,7 @@
 #include "proto/advice/trouble.h"
 #include "proto/counter.h"
 
-#define LIVE_MOST 200	  /* readers, streams, datasets */
+#define LIVE_MOST 200	  /* readers, streams, datasets, producers */
 #define LIVE_BAD_MOST 100 /* the last bad samples */
 
 static const char *comma(unsigned count)
@@ -81,6 +82,8 @@ static void write_row(struct writer *writer, enum row_kind kind, const void *row
 			writer_add_json(writer, *(const row_text *)at);
 		else if (column->type == ROW_IS_number)
 			writer_add(writer, "%.3f", *(const row_number *)at);
+		else if (*(const row_uint *)at == ROW_NONE)
+			writer_add(writer, "null");
 		else
 			writer_add(writer, "%" PRIu64, *(const row_uint *)at);
 	}
@@ -95,6 +98,8 @@ static void write_row(struct writer *writer, enum row_kind kind, const void *row
 #define STREAM_KEYS "stream dataset readers ring_bytes images_per_second " WAITS_KEYS
 #define DATASET_KEYS "dataset state samples"
 #define BAD_KEYS "dataset sample count name"
+#define PRODUCER_KEYS                                                                              \
+	"producer place state sample since_s lent made failed sample_ms cpu_s memory"
 
 static void write_readers(struct writer *writer, const struct core *core, bool names)
 {
@@ -136,6 +141,23 @@ static void write_datasets(struct writer *writer, const struct core *core, bool 
 			row.samples = row.found;
 		writer_add(writer, "%s", comma(count++));
 		write_row(writer, ROW_DATASET, &row, names ? DATASET_KEYS " path" : DATASET_KEYS);
+	}
+	writer_add(writer, "]");
+}
+
+static void write_producers(struct writer *writer, const struct core *core, bool names)
+{
+	unsigned count = 0;
+	writer_add(writer, ",\"producers\":[");
+	list_for_each(code, next, &core->codes, struct code, link) {
+		list_for_each(producer, after, &code->producers, struct producer, in_code) {
+			if (count >= LIVE_MOST)
+				break;
+			const struct row_producer row = producer_row(producer);
+			writer_add(writer, "%s", comma(count++));
+			write_row(writer, ROW_PRODUCER, &row,
+				  names ? PRODUCER_KEYS " code pid" : PRODUCER_KEYS);
+		}
 	}
 	writer_add(writer, "]");
 }
@@ -267,6 +289,7 @@ void live_write(struct writer *writer, struct watch *watch, bool names)
 	write_readers(writer, core, names);
 	write_streams(writer, core, names);
 	write_datasets(writer, core, names);
+	write_producers(writer, core, names);
 	write_bad(writer, core, names);
 	writer_add(writer, "}\n");
 }
