@@ -17,7 +17,7 @@ import pytest
 import own_code
 import stoker
 from real_daemon import RealDaemon, binary
-from stoker.produce import identity, seeds, shipping, source
+from stoker.produce import identity, seeds, shipping, source, tree
 
 HERE = Path(__file__).resolve().parent
 PATHS = [str(HERE), str(HERE.parents[1] / "client" / "python")]
@@ -594,6 +594,61 @@ def test_seeds_reach_the_generators_that_an_object_holds():
     assert draw() == first and all(a != b for a, b in zip(first, second))
 
 
+DRAWS = """
+import random
+from stoker.produce import seeds
+
+def draws():
+    items = list(range(20))
+    random.shuffle(items)
+    return [random.random(), random.gauss(0, 1), random.randint(0, 10 ** 12), random.getrandbits(70),
+            random.sample(range(99), 5), random.choices(range(9), k=3), random.uniform(1, 2), items,
+            random.getstate()]
+
+found = seeds.Seeds(None)
+number = seeds.seed_of(1, 2, 3)
+random.seed(number)
+wanted = draws()
+random.seed(5)
+other = draws()
+seeds.seed_later()
+from random import gauss
+gauss(0, 1)  # keeps a second number, which is of no later sample
+found.set(1, 2, 3)
+assert draws() == wanted
+found.set(9, 9, 9)
+random.seed(5)
+assert draws() == other
+found.set(1, 2, 3)
+state = random.getstate()
+random.random()
+random.setstate(state)
+assert draws() == wanted
+"""
+
+
+def test_a_seed_that_is_worked_out_later_draws_the_same():
+    """In a process of its own: it changes the functions of `random`."""
+    subprocess.run([sys.executable, "-c", DRAWS], check=True,
+                   env={**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)})
+
+
+def test_a_generator_of_numpy_draws_as_its_seed_says():
+    """For each kind: other numbers at other places, well spread, and none that was kept."""
+    for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox,
+                 np.random.SFC64):
+        rng = np.random.Generator(kind(1))
+        found, rows = seeds.Seeds(Held(rng=rng)), []
+        for position in (0, 1, 0, 2):
+            rng.integers(0, 9, 3, dtype=np.uint32)  # leaves half of a draw
+            found.set(5, 0, position)
+            rows.append(np.concatenate([rng.random(2000), rng.integers(0, 9, 3, dtype=np.uint32)]))
+        assert (rows[0] == rows[2]).all()
+        for one, other in ((0, 1), (0, 3), (1, 3)):
+            assert abs(np.corrcoef(rows[one][:2000], rows[other][:2000])[0, 1]) < 0.1
+        assert abs(rows[0][:2000].mean() - 0.5) < 0.05
+
+
 def test_the_secret_is_this_users_alone(tmp_path):
     shown = source.secret()
     assert len(shown) == 16 and source.secret() == shown
@@ -653,6 +708,26 @@ def test_random_numbers_of_arrays_follow_from_the_position(load):
         with load(arrays_of(own_code.Floats()), transforms=[], num_workers=count, seed=seed) as run:
             runs.append([flat(run) for _ in range(2)])
     assert runs[0] == runs[1] and runs[0][0] != runs[0][1] and runs[0] != runs[2]
+
+
+@pytest.mark.parametrize("sample, like", [
+    (np.arange(6, dtype=np.float32).reshape(2, 3).T, np.zeros((3, 2), np.float32)),
+    (np.arange(3, dtype=">f4"), np.zeros(3, np.float32)),
+    (np.float64(2.5), 1.0), (np.int64(7), 3), (True, False), (3, 2), (-1.5, 0.0),
+    ({"b": 1, "a": np.ones(2)}, {"a": np.zeros(2), "b": 4}),
+    ((1, [2.0, (np.uint8(3),)]), (0, [0.0, (np.uint8(0),)]))], ids=repr)
+def test_parts_are_the_memory_of_the_arrays(sample, like):
+    """Also where they are made without one."""
+    made = tree.Tree(like)
+    parts = made.parts(sample)
+    assert [len(bytes(part)) for part in parts] == made.sizes
+    assert [bytes(part) for part in parts] == [array.tobytes() for array in made.split(sample)]
+
+
+@pytest.mark.parametrize("sample", [2 ** 63, 1.5, True, [1], {"a": 1}, None])
+def test_parts_of_what_another_sample_was(sample):
+    with pytest.raises((OverflowError, TypeError, ValueError)):
+        tree.Tree(1).parts(sample)
 
 
 def test_a_batch_is_the_tree_that_a_sample_is(load):

@@ -6,6 +6,7 @@ Python's file names (os.fsencode() gives the bytes back).
 """
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
@@ -167,6 +168,7 @@ def _numbers(payload: bytes, value: Any) -> Optional[Received]:
 
 
 _LEAVES = (int, str, bool)
+_LISTS, _INTS = frozenset([list]), frozenset([int])
 
 
 def _is_simple(payload: bytes, value: Any) -> bool:
@@ -179,9 +181,9 @@ def _is_simple(payload: bytes, value: Any) -> bool:
         if type(key) is not str:
             return False
         if type(item) is list:
-            for run in item:
-                if type(run) is not list or any(type(number) is not int for number in run):
-                    return False
+            if not (_LISTS.issuperset(map(type, item)) and
+                    _INTS.issuperset(map(type, itertools.chain.from_iterable(item)))):
+                return False
         elif type(item) not in _LEAVES:
             return False
     return True

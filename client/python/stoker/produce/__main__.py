@@ -31,6 +31,7 @@ from typing import Any, Dict, List, Optional, Set
 
 from . import shipping
 from ._board import Board
+from .seeds import seed_later
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
@@ -320,6 +321,7 @@ def produce(given: List[str]) -> int:
 
 
 def _prepare() -> None:
+    seed_later()
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -191,8 +191,9 @@ class _Processes:
                 [sys.executable, "-m", "stoker.produce", "--control", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, env=environment)
-        threading.Thread(target=_relay, args=(self.process.stdout, name, self._tail),
-                         name=f"stoker {name}", daemon=True).start()
+        self._relay = threading.Thread(target=_relay, args=(self.process.stdout, name, self._tail),
+                                       name=f"stoker {name}", daemon=True)
+        self._relay.start()
 
     def take(self, job: Dict[str, Any], fd: int) -> bool:
         """Make the samples of this object from now on. False: they have ended."""
@@ -214,6 +215,8 @@ class _Processes:
         what = {b"d": f"{_DEATHS} producers in a row died before they had made a sample",
                 b"i": "the object could not be made in another process"}.get(
                     told, "the process that starts producers ended")
+        if told != b"d":  # it ends: what it said last may not have been read yet
+            self._relay.join(_END_S)
         raise ProducerError(f"no samples of {self._name} are made: {what}. Their last words:\n"
                             + "\n".join(self._tail))
 

@@ -46,10 +46,10 @@ class Sample:
 
 def sample() -> Sample:
     """The sample that this thread makes. Raises RuntimeError outside of a producer's call."""
-    found: Optional[Sample] = getattr(_at, "sample", None)
+    found: Optional[Tuple[List[int], int]] = getattr(_at, "sample", None)
     if found is None:
         raise RuntimeError("stoker.sample() is for code that a producer calls")
-    return found
+    return Sample(*found[0][:3], seed=found[1])
 
 
 def place_of_producer() -> Optional[Tuple[int, int]]:
@@ -100,11 +100,10 @@ class RecordOfArrays:
     """The parts of a record: the arrays of a sample, in the order of the tree's leaves."""
 
     def __init__(self, tree: Tree) -> None:
-        self._tree = tree
+        self._tree, self.sizes = tree, tree.sizes
 
     def __call__(self, made: Any) -> List[Any]:
-        return [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-                for array in self._tree.split(made)]
+        return self._tree.parts(made)
 
 
 class Producer:
@@ -114,6 +113,7 @@ class Producer:
                  call: Callable[[Any], Any], seeds: Seeds, record: Record,
                  line: Optional[Line] = None) -> None:
         self._call, self._seeds, self._record, self._line = call, seeds, record, line
+        self._sizes: Optional[List[int]] = getattr(record, "sizes", None)  # of each record's parts
         self._connection: Connection = _address.open_connection(socket)
         reply = self._connection.request("produce", "producer", code=code, secret=secret, name=name)
         self._take_tray(reply)
@@ -160,15 +160,15 @@ class Producer:
         at, end = begin, begin + work["bytes"]
         made: List[Tuple[int, int, int]] = []
         told = time.monotonic()
-        for place, (index, epoch, position, *picture) in enumerate(work["samples"]):
+        for place, sample in enumerate(work["samples"]):
             try:
-                parts = self._make(Sample(index, epoch, position, work["seed"]),
-                                   self._picture(*picture) if picture else index)
+                parts = self._make(sample, work["seed"])
             except Exception as error:
                 self._send(group, made)
                 self._fail(group, place, error)
                 continue
-            size = sum(map(len, parts))
+            sizes = self._sizes or list(map(len, parts))
+            size = sum(sizes)
             if size > end - at:
                 self._send(group, made)
                 self._connection.send("failed", group=group, sample=place, needed=size,
@@ -176,9 +176,9 @@ class Producer:
                                            f"{end - begin}")
                 continue
             made.append((place, at, size))
-            for part in parts:
-                self._tray[at:at + len(part)] = part
-                at += len(part)
+            for part, part_size in zip(parts, sizes):
+                self._tray[at:at + part_size] = part
+                at += part_size
             at = min(end, (at + 63) // 64 * 64)
             now = time.monotonic()
             if now - told > _TELL_S:
@@ -186,10 +186,11 @@ class Producer:
                 told = now
         self._send(group, made)
 
-    def _make(self, sample: Sample, given: Any) -> List[Any]:
-        """``given``: what the code is called with, an index or a picture."""
-        _at.sample = sample
-        self._seeds.set(sample.seed, sample.epoch, sample.position)
+    def _make(self, sample: List[int], seed: int) -> List[Any]:
+        """``sample``: as in WORK: index, epoch, position, and where a picture is."""
+        _at.sample = sample, seed
+        self._seeds.set(seed, sample[1], sample[2])
+        given = sample[0] if len(sample) == 3 else self._picture(*sample[3:])
         if self._line is not None:
             self._line.begin(self._limit_s)
         try:
