@@ -267,7 +267,9 @@
 	F(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                                \
 	F(text, code, REQUIRED, 0, 1, 64, "identity of the code, as in the dataset")               \
 	F(text, secret, REQUIRED, 0, 16, 16, "that of the readers whose samples it makes")         \
-	F(text, name, OPTIONAL, 0, 0, NAME_MAX_, "of the code, for people")
+	F(text, name, OPTIONAL, 0, 0, NAME_MAX_, "of the code, for people")                        \
+	F(uint, deadline_ms, OPTIONAL, 0, 0, U32,                                                  \
+	  "longest time that a sample may take; 0: as the daemon is set up")
 
 #define PRODUCER_FIELDS(F)                                                                         \
 	F(uint, seq, REQUIRED, 0, 0, U32, "that of the PRODUCE")                                   \

@@ -245,7 +245,8 @@ static int connection_decode(struct connection *connection, const uint8_t *bytes
 		return connection_no_memory(connection, fault);
 	if (r)
 		return connection_broken(connection, fault, "%s", wrong.text);
-	if (connection->passed >= 0 && out->kind != MESSAGE_ATTACHED && out->kind != MESSAGE_RING)
+	if (connection->passed >= 0 && out->kind != MESSAGE_ATTACHED && out->kind != MESSAGE_RING &&
+	    out->kind != MESSAGE_PRODUCER)
 		return connection_broken(connection, fault, "an unexpected descriptor");
 	return 0;
 }

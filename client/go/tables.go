@@ -175,6 +175,7 @@ var messageTypes = []messageType{
 		{key: "code", kind: kindText, required: true, min: 1, max: 64},
 		{key: "secret", kind: kindText, required: true, min: 16, max: 16},
 		{key: "name", kind: kindText, max: 255},
+		{key: "deadline_ms", kind: kindUint, max: 4294967295},
 	}},
 	{number: 24, name: "producer", fromDaemon: true, fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},

@@ -24,11 +24,11 @@ CODE = "0123456789abcdef"
 class Maker(Peer):
     """A producer. `files`: the bytes of each sample, by its index."""
 
-    def __init__(self, daemon, files, secret=SECRET, code=CODE):
+    def __init__(self, daemon, files, secret=SECRET, code=CODE, **more):
         super().__init__(daemon.socket)
         self.files, self.made = files, []
         self.hello()
-        self.answer = self.request("produce", code=code, secret=secret, name="test")
+        self.answer = self.request("produce", code=code, secret=secret, name="test", **more)
         if self.answer.name == "producer":
             self.take_tray(self.answer)
 
@@ -464,6 +464,44 @@ def test_a_producer_has_the_deadline_and_the_niceness_of_the_daemon(spawn, files
             daemon.set("producer-deadline", "60s")
             other.serve()
             assert len(peer.digests()) == 60
+
+
+def test_a_producer_may_have_a_deadline_of_its_own(spawn, files):
+    daemon = spawn(producer_deadline="60s")
+    with Maker(daemon, files, deadline_ms=100) as late, daemon.connect() as peer:
+        assert late.answer.fields["deadline_ms"] == 100
+        assert peer.attach("", **wish(files)).name == "attached"
+        late.make(late.work())
+        while True:
+            message = late.receive()
+            if message is None or message.name == "error":
+                break
+        assert message and message.fields["name"] == "timeout"
+        assert "longer than 0.1 s for a sample" in message.fields["text"]
+        with Maker(daemon, files) as other:
+            assert other.answer.fields["deadline_ms"] == 60000
+            other.serve()
+            assert len(peer.digests()) == 60
+
+
+def test_a_producer_that_detaches_has_lost_nothing(daemon, files):
+    """What it had is made by another, and counts as no failure: not even the sample it was at."""
+    with daemon.connect() as peer:
+        assert peer.attach("", **wish(files)).name == "attached"
+        for _ in range(3):
+            with Maker(daemon, files) as one:
+                work = one.work()
+                assert work["samples"][0][2] == 0
+                one.send("detach", seq=9)
+                while (message := one.receive()).name == "work":
+                    pass
+                assert (message.name, message.fields["seq"]) == ("ok", 9)
+                assert daemon.status()["producers"] == 0
+        with Maker(daemon, files) as other:
+            other.serve()
+            assert len(peer.digests()) == 60
+    assert daemon.status()["producers_lost_total"] == 0
+    daemon.settle()
 
 
 def test_nothing_is_left_of_samples_that_nobody_wants(daemon, files, maker):

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any text that a program gives as a resume token (FAULTS 90). The first byte chooses: 0 it is JSON,
- * and what is written of it is read as the same again; else a token, which is refused with words, or
- * asked for, compared with another description, and written so that it is read as the same again.
+ * Any text that a program gives as a resume token (FAULTS 90). The first byte chooses: 0 it is
+ * JSON, and what is written of it is read as the same again; else a token, which is refused with
+ * words, or asked for, compared with another description, and written so that it is read as the
+ * same again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,9 +83,9 @@ static void follow(const struct token *token)
 	struct token made;
 	struct fault fault = FAULT_NULL;
 	check_fault(token_ask(token, &attach.attach, &fault), -ESTALE, &fault);
-	check_fault(token_compare(token, value_get(token->map, "description"), &attach.attach,
-				  &fault),
-		    -ESTALE, &fault);
+	check_fault(
+		token_compare(token, value_get(token->map, "description"), &attach.attach, &fault),
+		-ESTALE, &fault);
 	attached.attached.dataset_fingerprint = attached.attached.pipeline_hash =
 		(struct text){HASH, 32};
 	int r = token_make(&made, token, &attach.attach, &attached.attached, "pillow-13", &fault);

@@ -92,6 +92,19 @@ class Broken(Files):
         raise RuntimeError("not in this process")
 
 
+class Counting(Files):
+    """Says which process makes a sample."""
+
+    def __init__(self, folder, out):
+        super().__init__(folder)
+        self.out = out
+
+    def __getitem__(self, index):
+        with open(self.out, "a", encoding="ascii") as file:
+            file.write(f"{os.getpid()}\n")
+        return super().__getitem__(index)
+
+
 class Dying(Files):
     def __getitem__(self, index):
         print("no more of this", flush=True)

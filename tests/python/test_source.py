@@ -208,6 +208,32 @@ def test_producers_that_die_again_and_again_are_an_error(load, folder):
     assert "no more of this" in str(raised.value)
 
 
+def test_processes_end_after_their_number_of_samples(load, folder, tmp_path):
+    """At the end of a group, and nothing is lost by it: others take their place."""
+    out = tmp_path / "pids"
+    want = epoch(load(stoker.Source(own_code.Files(folder))))
+    got = epoch(load(stoker.Source(own_code.Counting(folder, str(out)), recycle=1), num_workers=1))
+    assert got == want
+    pids = out.read_text(encoding="ascii").split()
+    assert len(pids) == 21 and len(set(pids)) > 1
+    assert pids == sorted(pids, key=pids.index)  # none comes back
+
+
+@pytest.mark.parametrize("options", [{"recycle": 0}, {"recycle": 1.5}, {"deadline": 0},
+                                     {"deadline": -1}, {"deadline": float("nan")}], ids=str)
+def test_a_life_that_cannot_be(options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
+        stoker.Source(lambda index: b"", samples=4, **options)
+
+
+def test_a_hung_sample_has_the_deadline_of_its_source(load, folder, tmp_path):
+    """The daemon's is a minute, and a loader here waits for less."""
+    want = epoch(load(stoker.Source(own_code.Files(folder))))
+    code = own_code.Failing(folder, "hang", once=str(tmp_path / "once"))
+    assert epoch(load(stoker.Source(code, deadline=2 * SLOW), num_workers=1)) == want
+    assert (tmp_path / "once").exists()
+
+
 def test_code_knows_its_sample_and_random_numbers_follow_from_it(load, folder, tmp_path):
     def lines(name, **more):
         out = tmp_path / name

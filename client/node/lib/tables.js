@@ -171,6 +171,7 @@ export const MESSAGES = [
     ["code", "text", true, 0, 1, 64],
     ["secret", "text", true, 0, 16, 16],
     ["name", "text", false, 0, 0, 255],
+    ["deadline_ms", "uint", false, 0, 0, 4294967295],
   ] },
   { number: 24, name: "producer", fromDaemon: true, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],

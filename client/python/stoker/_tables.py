@@ -196,6 +196,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "code": Field("text", None, 1, 64),
         "secret": Field("text", None, 16, 16),
         "name": Field("text", 0, 0, 255),
+        "deadline_ms": Field("uint", 0, 0, U32),
     }),
     Message(24, "producer", {
         "seq": Field("uint", None, 0, U32),

@@ -329,6 +329,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 16, max: 16 },
         Field { key: "name", kind: Kind::Text, required: false,
             default: 0, min: 0, max: 255 },
+        Field { key: "deadline_ms", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: u32::MAX as u64 },
     ] },
     MessageType { number: 24, name: "producer", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,

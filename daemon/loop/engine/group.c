@@ -214,7 +214,7 @@ void group_show_tray(struct producer *producer, uint64_t seq)
 	message.producer.seq = seq;
 	message.producer.producer = producer->id;
 	message.producer.bytes = producer->tray.bytes;
-	message.producer.deadline_ms = config->producer_deadline_ms;
+	message.producer.deadline_ms = producer_deadline_ms(producer);
 	message.producer.nice = (uint64_t)config->nice;
 	outbox_send_fd(producer->outbox, &message, producer->tray.fd);
 }

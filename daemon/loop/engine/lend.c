@@ -348,9 +348,9 @@ static void group_lose(struct producer *producer, struct group *group, bool begu
 	}
 }
 
-void lend_lose(struct producer *producer, const char *why)
+/* `first`: the group that it was at, if it is why the producer is gone. */
+static void producer_end(struct producer *producer, const struct group *first, const char *why)
 {
-	const struct group *first = producer_at(producer);
 	core_count(producer->code->core, COUNTER_PRODUCERS, -1);
 	core_count(producer->code->core, COUNTER_PRODUCERS_LOST, first != NULL);
 	list_remove(&producer->in_code);
@@ -364,6 +364,16 @@ void lend_lose(struct producer *producer, const char *why)
 	}
 	job_queue_submit(producer->code->core);
 	producer_free_if_unused(producer);
+}
+
+void lend_lose(struct producer *producer, const char *why)
+{
+	producer_end(producer, producer_at(producer), why);
+}
+
+void lend_leave(struct producer *producer)
+{
+	producer_end(producer, NULL, "");
 }
 
 uint64_t lend_age_ns(const struct producer *producer, uint64_t now_ns)

@@ -48,6 +48,8 @@ int lend_failed(struct producer *producer, uint64_t group, uint64_t place, const
 		uint64_t needed, struct fault *fault);
 /* The producer is gone; `why` is what became of it. May free it. */
 void lend_lose(struct producer *producer, const char *why);
+/* The producer makes no more, and none of what it had was the cause. May free it. */
+void lend_leave(struct producer *producer);
 /* Tell whether as many of its jobs are under way as its Map should have ahead. */
 bool lend_is_full(const struct ring *ring);
 /* Age of its oldest sample, in ns. */

@@ -8,6 +8,7 @@
 #include "loop/policy/quota.h"
 #include "loop/protocol/attach.h"
 #include "loop/protocol/listing.h"
+#include "loop/protocol/produce_request.h"
 #include "loop/protocol/reply.h"
 #include "loop/protocol/session_state.h"
 #include "loop/state/catalog.h"
@@ -39,7 +40,10 @@ void data_detach(struct session *session, const struct message *message)
 {
 	if (session->reader)
 		catalog_linger(session->reader->stream->entry, clock_ns());
-	session_detach(session);
+	if (session->state == SESSION_PRODUCING)
+		produce_request_leave(session);
+	else
+		session_detach(session);
 	reply_ok(session, message->detach.seq);
 }
 

@@ -35,6 +35,7 @@ static void produce_begin(struct session *session, const struct message_produce 
 	}
 	core_count(core, COUNTER_PRODUCERS, 1);
 	text_copy(session->producer->name, sizeof(session->producer->name), produce->name);
+	session->producer->own_deadline_ms = produce->deadline_ms;
 	session->state = SESSION_PRODUCING;
 	group_show_tray(session->producer, produce->seq);
 	lend_all(core);
@@ -101,14 +102,23 @@ void produce_request_failed(struct session *session, const struct message *messa
 		lend_all(session->protocol->core);
 }
 
+void produce_request_leave(struct session *session)
+{
+	struct producer *producer = session->producer;
+	session->producer = NULL;
+	session->state = SESSION_READY;
+	if (producer)
+		lend_leave(producer);
+	lend_all(session->protocol->core);
+}
+
 void produce_request_tick(struct session *session, uint64_t now_ns)
 {
 	char text[160];
 	struct producer *producer = session->producer;
 	if (!producer || session->connection.closing)
 		return;
-	uint64_t limit_ns =
-		session->protocol->core->config->producer_deadline_ms * UINT64_C(1000000);
+	uint64_t limit_ns = producer_deadline_ms(producer) * UINT64_C(1000000);
 	if (!producer->first_made)
 		limit_ns *= FIRST_DEADLINES;
 	uint64_t age_ns = lend_age_ns(producer, now_ns);

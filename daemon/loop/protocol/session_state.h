@@ -6,7 +6,7 @@
  *   NEW --HELLO--> READY --ATTACH--> ATTACHING --(ATTACHED)--> ATTACHED --DETACH--> READY
  *                    ^                   | DETACH, or an error that names the ATTACH
  *                    +-------------------+
- *                  READY --PRODUCE--> PRODUCING, until it closes
+ *                  READY --PRODUCE--> PRODUCING --DETACH--> READY
  */
 #ifndef STOKER_LOOP_PROTOCOL_SESSION_STATE_H
 #define STOKER_LOOP_PROTOCOL_SESSION_STATE_H

@@ -126,6 +126,12 @@ const struct group *producer_at(const struct producer *producer)
 	return first;
 }
 
+uint64_t producer_deadline_ms(const struct producer *producer)
+{
+	return producer->own_deadline_ms ? producer->own_deadline_ms
+					 : producer->code->core->config->producer_deadline_ms;
+}
+
 bool producer_is_idle(const struct producer *producer)
 {
 	for (unsigned i = 0; i < GROUP_AREAS; i++)

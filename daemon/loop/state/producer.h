@@ -66,8 +66,9 @@ struct producer {
 	struct tray tray;
 	unsigned areas; /* of the tray */
 	struct group group[GROUP_AREAS];
-	uint64_t made, failed; /* samples */
-	bool first_made;       /* it answered once */
+	uint64_t made, failed;	  /* samples */
+	uint64_t own_deadline_ms; /* of a sample; 0: the daemon's */
+	bool first_made;	  /* it answered once */
 };
 
 /* The code of these, found or made; held. NULL: no memory. */
@@ -89,6 +90,8 @@ const struct group *producer_at(const struct producer *producer);
 int producer_grow(struct producer *producer, size_t area_bytes);
 /* Bytes of a tray of such areas. */
 size_t producer_tray_bytes(size_t area_bytes);
+/* Longest time that a sample may take. */
+uint64_t producer_deadline_ms(const struct producer *producer);
 bool producer_is_idle(const struct producer *producer);
 /* Frees it, if its client is gone and no worker copies from its tray. */
 void producer_free_if_unused(struct producer *producer);

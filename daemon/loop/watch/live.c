@@ -98,8 +98,7 @@ static void write_row(struct writer *writer, enum row_kind kind, const void *row
 #define STREAM_KEYS "stream dataset readers ring_bytes images_per_second " WAITS_KEYS
 #define DATASET_KEYS "dataset state samples"
 #define BAD_KEYS "dataset sample count name"
-#define PRODUCER_KEYS                                                                              \
-	"producer place state sample since_s lent made failed sample_ms cpu_s memory"
+#define PRODUCER_KEYS "producer place state sample since_s lent made failed sample_ms cpu_s memory"
 
 static void write_readers(struct writer *writer, const struct core *core, bool names)
 {

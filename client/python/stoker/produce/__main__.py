@@ -40,6 +40,7 @@ _PAUSE_S, _PAUSE_MOST_S = 0.1, 10.0  # before a dead producer is started again; 
 _DEATHS = 5  # in a row, without a sample made
 _STACK_S = 0.2  # that a hung producer has to write its stack
 _NO_DAEMON = 75  # exit status: EX_TEMPFAIL
+_RECYCLED = 76  # likewise: it has made its number of samples
 
 
 def _children() -> Set[int]:
@@ -180,12 +181,12 @@ class _Template:
         try:
             code = f"{job['code']} {number}" if job.get("apart") else job["code"]
             producer = Producer(job["socket"], code, job["secret"], job["name"], self._call,
-                                self._seeds, self._record, self._board.line(number))
+                                self._seeds, self._record, self._board.line(number),
+                                recycle=job["recycle"], deadline_ms=job["deadline_ms"])
         except (DaemonUnavailable, Disconnected):
             return _NO_DAEMON
         os.setpriority(os.PRIO_PROCESS, 0, max(producer.nice, os.getpriority(os.PRIO_PROCESS, 0)))
-        producer.run()
-        return _NO_DAEMON
+        return _RECYCLED if producer.run() else _NO_DAEMON
 
     def _reap(self) -> None:
         while True:
@@ -201,6 +202,8 @@ class _Template:
 
     def _lost(self, number: int, status: int) -> None:
         self._pids[number] = 0
+        if status == _RECYCLED:
+            return
         made = self._board.made()
         if made > self._made:
             self._deaths, self._pause = 0, _PAUSE_S
@@ -314,7 +317,8 @@ def produce(given: List[str]) -> int:
     source = _source(arguments)
     template = _Template()
     template.give({"socket": _find(arguments.socket), "code": source.identity(),
-                   "secret": secret(), "name": source.name, "count": arguments.num_workers},
+                   "secret": secret(), "name": source.name, "count": arguments.num_workers,
+                   **source.life.job()},
                   source.code, source.record())
     template.run()
     return 0

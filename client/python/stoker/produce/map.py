@@ -45,6 +45,7 @@ class Map(Transform):
             a black picture, here.
         version: names what the function does: two functions of one version are taken as the same;
             None: a digest of its code and state.
+        recycle, deadline: as of a Source.
     """
 
     function: Any
@@ -52,6 +53,8 @@ class Map(Transform):
     takes: Optional[str] = None
     like: Any = None
     version: Optional[str] = None
+    recycle: Optional[int] = None
+    deadline: Optional[float] = None
     code: MapCode = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +75,8 @@ class MapCode(Source):
     """What producers of a Map run, as they take it."""
 
     def __init__(self, of: Map) -> None:
-        super().__init__(_Caller(of.function, of.takes), 1, version=of.version)
+        super().__init__(_Caller(of.function, of.takes), 1, version=of.version,
+                         recycle=of.recycle, deadline=of.deadline)
         self.name = getattr(of.function, "__qualname__", None) or type(of.function).__qualname__
         self._like, self._arrays = of.like, of.gives == "arrays"
 

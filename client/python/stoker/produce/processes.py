@@ -104,7 +104,7 @@ class Producers:
                 return
             job = {"path": sys.path, "folder": os.getcwd(), "socket": self._path,
                    "secret": self._shown, "code": self._code, "name": source.name,
-                   "count": self._count, "apart": source.apart}
+                   "count": self._count, "apart": source.apart, **source.life.job()}
             if not self._knows(source.codes) or not self._teams[0].take(job, fd):
                 self._codes = {}
                 self._put(_Processes(source.name))
@@ -154,7 +154,7 @@ class _Thread:
         while not self._ended.is_set():
             try:
                 self._produce(Producer(path, code, shown, source.name, code_of(thing), seeds,
-                                       record))
+                                       record, deadline_ms=source.life.job()["deadline_ms"]))
             except (DaemonUnavailable, Disconnected):
                 pass
             except Error as error:

@@ -6,6 +6,7 @@ One thread. It ends when the daemon closes the connection, or with its parent.
 from __future__ import annotations
 
 import dataclasses
+import math
 import mmap
 import os
 import struct
@@ -107,24 +108,27 @@ class RecordOfArrays:
 
 
 class Producer:
-    """``call``: makes a sample of an index or a picture. ``record``: the parts of its record."""
+    """``call``: makes a sample of an index or a picture. ``record``: the parts of its record.
+    ``recycle``: about so many samples are made; 0: without end. ``deadline_ms``: 0: the daemon's."""
 
     def __init__(self, socket: str, code: str, secret: bytes, name: str,
                  call: Callable[[Any], Any], seeds: Seeds, record: Record,
-                 line: Optional[Line] = None) -> None:
+                 line: Optional[Line] = None, *, recycle: int = 0, deadline_ms: int = 0) -> None:
         self._call, self._seeds, self._record, self._line = call, seeds, record, line
         self._sizes: Optional[List[int]] = getattr(record, "sizes", None)  # of each record's parts
         self._connection: Connection = _address.open_connection(socket)
-        reply = self._connection.request("produce", "producer", code=code, secret=secret, name=name)
+        self._left = recycle or math.inf  # samples
+        reply = self._connection.request("produce", "producer", code=code, secret=secret, name=name,
+                                         deadline_ms=deadline_ms)
         self._take_tray(reply)
         self._limit_s = reply["deadline_ms"] / 1000 * _FIRST
         self._deadline_s = reply["deadline_ms"] / 1000
         self.nice: int = reply["nice"]  # that the daemon's workers have
 
-    def run(self) -> None:
-        """Until the connection ends."""
+    def run(self) -> bool:
+        """Until the connection ends; or True: it has made as many samples as it was to."""
         try:
-            while True:
+            while self._left > 0:
                 message = self._connection.receive(None)
                 if message is None or message.name == "goaway":
                     continue
@@ -134,8 +138,10 @@ class Producer:
                     self._take_tray(message.fields)
                 if message.name == "work":
                     self._work(message.fields)
+            self._connection.request("detach", "ok")
+            return True
         except Disconnected:
-            return
+            return False
         finally:
             self.close()
 
@@ -185,6 +191,7 @@ class Producer:
                 self._send(group, made)
                 told = now
         self._send(group, made)
+        self._left -= len(work["samples"])
 
     def _make(self, sample: List[int], seed: int) -> List[Any]:
         """``sample``: as in WORK: index, epoch, position, and where a picture is."""

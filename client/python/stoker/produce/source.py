@@ -9,7 +9,7 @@ import os
 import secrets
 import stat
 import tempfile
-from typing import Any, Dict, Optional
+from typing import Any, Dict, NamedTuple, Optional
 
 from .. import _options
 from . import identity, shipping
@@ -20,7 +20,26 @@ from .tree import Tree
 __all__ = ["Source"]
 
 _ARRAYS_MAX = 15
+_DEADLINE_MAX_S = 4000000
 _log = logging.getLogger("stoker")
+
+
+class Life(NamedTuple):
+    """How long a process, and a sample, may take. Raises ValueError."""
+
+    recycle: Optional[int] = None  # samples
+    deadline: Optional[float] = None  # seconds
+
+    def checked(self) -> Life:
+        if self.recycle is not None and (not isinstance(self.recycle, int) or self.recycle < 1):
+            raise ValueError(f"recycle must be a number of samples from 1 on, not {self.recycle!r}")
+        if self.deadline is not None and not 0.001 <= self.deadline <= _DEADLINE_MAX_S:
+            raise ValueError(f"deadline must be 0.001 to {_DEADLINE_MAX_S} s, not {self.deadline}")
+        return self
+
+    def job(self) -> Dict[str, int]:
+        """For the processes."""
+        return {"recycle": self.recycle or 0, "deadline_ms": int((self.deadline or 0) * 1000)}
 
 
 class Source:
@@ -45,6 +64,10 @@ class Source:
             MixUp and CutMix.
         external: its processes are those of `stoker produce`, which outlive trainers: loaders start
             none.
+        recycle: each process ends after so many samples, and another takes its place: for code
+            that takes more memory the longer it runs.
+        deadline: seconds that a sample may take (its first call ten times that) before its process
+            is killed, and another one tries; None: producer-deadline of the daemon.
 
     The object may change between two passes over a loader (``dataset.epoch = 3``, another
     ``transform``): each ``for`` looks, and makes samples of what the object is then.
@@ -53,7 +76,8 @@ class Source:
     @_options.named
     def __init__(self, code: Any, samples: Optional[int] = None, *, gives: str = "bytes",
                  pure: Optional[bool] = None, like: Any = None, version: Optional[str] = None,
-                 external: bool = False, classes: Optional[int] = None) -> None:
+                 external: bool = False, classes: Optional[int] = None,
+                 recycle: Optional[int] = None, deadline: Optional[float] = None) -> None:
         if gives not in ("bytes", "picture", "arrays"):
             raise ValueError(f"gives must be 'bytes', 'picture' or 'arrays', not {gives!r}")
         if gives == "arrays" and pure is not None:
@@ -74,6 +98,7 @@ class Source:
         self.code, self.samples = code, int(samples)
         self.name = getattr(code, "__qualname__", None) or type(code).__qualname__
         self.version, self.external = version, external
+        self.life = Life(recycle, deadline).checked()
         self.kept: Any = None  # producers that run already, and outlive loaders
         self.apart = False  # each producer has a stream of its own: its number is behind the code
         self.tree: Optional[Tree] = None

@@ -408,7 +408,9 @@ final class Tables {
         new Field("secret", Kind.TEXT, true,
             0L, 16L, 16L),
         new Field("name", Kind.TEXT, false,
-            0L, 0L, 255L));
+            0L, 0L, 255L),
+        new Field("deadline_ms", Kind.UINT, false,
+            0L, 0L, 4294967295L));
   }
 
   private static List<Field> producer() {
