@@ -450,12 +450,9 @@ STOKER_API int stoker_detach(struct stoker *stoker);
  */
 STOKER_API int stoker_fd(struct stoker *stoker);
 
-/* A sample that a producer is asked for. What is drawn at random for it must follow from seed,
- * epoch and position alone. */
+/* Asked of a producer. What it draws at random must follow from seed, epoch and position alone. */
 struct stoker_sample {
-	uint64_t index; /* in the dataset */
-	uint64_t epoch, position;
-	uint64_t seed; /* the stream's augment_seed */
+	uint64_t index, epoch, position, seed; /* in the dataset; of the stream */
 };
 
 #define STOKER_WORDS 1024
@@ -487,14 +484,12 @@ struct stoker_producer {
 	}
 
 /*
- * Make samples for readers of a dataset of kind "code", as long as the daemon is there: calls the
- * function in this thread, sample by sample. After stoker_connect(); the handle is attached to
- * nothing. Of a Map's pictures it makes none. A process or a handle each makes one sample at a
- * time: start several.
+ * Make samples for readers of a dataset of kind "code" (but no Map's), as long as the daemon is
+ * there: calls the function in this thread, sample by sample. After stoker_connect(), with a handle
+ * that is attached to nothing. Start several processes of it.
  *
- * 0: the function returned STOKER_NO_MORE. Else a negative errno: -EINVAL something is missing,
- * -ECONNRESET or -ESHUTDOWN the daemon is gone or stops (connect and call again), -ETIMEDOUT a
- * sample took longer than the deadline, -ENOSPC no memory for its tray.
+ * 0: the function returned STOKER_NO_MORE; -EINVAL something is missing; -ECONNRESET or -ESHUTDOWN:
+ * connect and call again; -ETIMEDOUT a sample took too long; -ENOSPC no memory for its tray.
  */
 STOKER_API int stoker_produce(struct stoker *stoker, const struct stoker_producer *producer);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whatever two producers of one code send, while samples are wanted, copied and given up (FAULTS
- * 91): a message is taken, or its producer goes with words. What workers are told to copy lies in
- * the group's part of the tray, no sample is answered twice, and in the end each one was: as made,
- * bad or unwanted. The input is a list of steps, see step().
+ * Whatever two producers of one code send, while samples are wanted, copied and given up
+ * (FAULTS 91): a message is taken, or its producer goes with words. What workers are told to copy
+ * lies in the group's part of the tray, no sample is answered twice, and in the end each one was:
+ * as made, bad or unwanted. The input is a list of steps, see step().
  */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -627,9 +627,9 @@ from stoker.produce import seeds
 def draws():
     items = list(range(20))
     random.shuffle(items)
-    return [random.random(), random.gauss(0, 1), random.randint(0, 10 ** 12), random.getrandbits(70),
-            random.sample(range(99), 5), random.choices(range(9), k=3), random.uniform(1, 2), items,
-            random.getstate()]
+    return [random.random(), random.gauss(0, 1), random.randint(0, 10 ** 12),
+            random.getrandbits(70), random.sample(range(99), 5), random.choices(range(9), k=3),
+            random.uniform(1, 2), items, random.getstate()]
 
 found = seeds.Seeds(None)
 number = seeds.seed_of(1, 2, 3)

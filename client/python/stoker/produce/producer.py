@@ -109,7 +109,8 @@ class RecordOfArrays:
 
 class Producer:
     """``call``: makes a sample of an index or a picture. ``record``: the parts of its record.
-    ``recycle``: about so many samples are made; 0: without end. ``deadline_ms``: 0: the daemon's."""
+    ``recycle``: about so many samples are made; 0: without end. ``deadline_ms``: 0: the daemon's.
+    """
 
     def __init__(self, socket: str, code: str, secret: bytes, name: str,
                  call: Callable[[Any], Any], seeds: Seeds, record: Record,

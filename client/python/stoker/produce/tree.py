@@ -39,8 +39,9 @@ class _Node(NamedTuple):
 
 
 class Tree:
-    """``leaves``: the arrays of a sample, in their order; ``sizes``: bytes of each. Raises TypeError, which names the leaf,
-    if there is something that is neither array, tensor nor number."""
+    """``leaves``: the arrays of a sample, in their order; ``sizes``: bytes of each. Raises
+    TypeError, which names the leaf, if there is something that is neither array, tensor nor number.
+    """
 
     def __init__(self, sample: Any) -> None:
         self.leaves: List[Leaf] = []

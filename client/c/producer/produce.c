@@ -171,7 +171,7 @@ static int produce_begin(struct produce *produce)
 	return r ? r : take_tray(produce, &reply.producer);
 }
 
-/* What it has goes to others, as it was. */
+/* Leave what it has to others, as it was. */
 static int produce_end(struct stoker *stoker)
 {
 	struct message request = message_init(MESSAGE_DETACH), reply;
