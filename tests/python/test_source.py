@@ -215,7 +215,7 @@ def test_processes_end_after_their_number_of_samples(load, folder, tmp_path):
     got = epoch(load(stoker.Source(own_code.Counting(folder, str(out)), recycle=1), num_workers=1))
     assert got == want
     pids = out.read_text(encoding="ascii").split()
-    assert len(pids) == 21 and len(set(pids)) > 1
+    assert len(pids) >= 21 and len(set(pids)) > 1  # the next epoch may have begun
     assert pids == sorted(pids, key=pids.index)  # none comes back
 
 
