@@ -63,7 +63,7 @@ def test_help_fits_a_screen():
 def test_help_of_a_command():
     """It lists all options of the command, and no others."""
     done = run("preview", "--help")
-    assert done.returncode == 0 and done.stdout.startswith("usage: stokerctl preview DATASET")
+    assert done.returncode == 0 and done.stdout.startswith("usage: stokerctl preview [DATASET]")
     assert re.search(r"^  --output FILE ", done.stdout, re.MULTILINE)
     assert "--zca" not in done.stdout and max(map(len, done.stdout.splitlines())) <= 80
     assert run("help", "preview").stdout == run("-h", "preview").stdout == done.stdout
