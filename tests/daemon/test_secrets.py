@@ -12,7 +12,7 @@ import pytest
 
 from harness import MESSAGES, frame, wait_for
 from test_allocations import pytestmark  # noqa: F401 (a sanitizer's memory is too large to search)
-from test_own_credentials import SECRETS, TOKEN, bucket, put, said
+from test_own_credentials import SECRETS, TOKEN, ask_attach, bucket, send_keys
 
 PIECE = 1 << 24
 
@@ -53,11 +53,11 @@ def test_of_those_that_left(spawn, photos):
     with bucket(photos) as server:
         daemon = spawn(environment=server.environment(), fetchers=4)
         with daemon.connect() as peer:
-            assert put(peer, "ALICE", token=TOKEN) == "ok"
-            assert said(peer, f"s3://b/{photos.name}") == "attached"
+            assert send_keys(peer, "ALICE", token=TOKEN) == "ok"
+            assert ask_attach(peer, f"s3://b/{photos.name}") == "attached"
             assert len(peer.digests()) > 0
             assert holds(daemon, secret) and holds(daemon, token)
-            assert put(peer, "NEXT") == "ok"  # take the place of the others
+            assert send_keys(peer, "NEXT") == "ok"  # take the place of the others
             peer.request("detach")
             wait_for(lambda: not holds(daemon, secret), "what was replaced is gone")
             assert holds(daemon, SECRETS["AKIDNEXT"])

@@ -174,6 +174,7 @@ def test_the_memory_of_an_array_goes_with_its_flow(real, tmp_path, monkeypatch):
     def held():
         return sum("memfd:stoker-images" in os.readlink(f"/proc/self/fd/{fd}")
                    for fd in os.listdir("/proc/self/fd") if os.path.islink(f"/proc/self/fd/{fd}"))
+    gc.collect()  # those of other tests
     before = held()
     flow = generator(real).flow(array(), shuffle=False)
     assert np.array_equal(next(flow), array()[:32]) and held() > before

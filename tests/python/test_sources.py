@@ -90,6 +90,13 @@ def test_pictures_are_those_of_the_folder(load, folder, tmp_path, write):
     assert source.class_names in ([], ["class0", "class1", "class2"])
 
 
+def test_a_folder_with_classes_is_the_daemons(folder, tmp_path):
+    """Whatever else lies in it."""
+    (pathlib.Path(folder) / "about.parquet").write_bytes(b"")
+    assert sources.found(str(folder)) is None
+    assert sources.found(str(tmp_path / "none")) is None
+
+
 def test_resumed_shared_and_over_a_death(load, folder, tmp_path):
     """Three trainers; one of them resumes in the middle; a producer is killed."""
     file = str(made.parquet(folder, tmp_path))

@@ -12,7 +12,7 @@ import re
 
 import pytest
 from test_pipeline_pillow import (FILTERS, NOTHING_LEFT, Refused, noise, random_pair, random_size,
-                                  random_transform, reference, same)
+                                  random_transform, reference, compare)
 
 
 def random_combined(rng, depth):
@@ -40,7 +40,7 @@ def test_transforms_that_hold_others(seed):
         image = noise(rng, *random_size(rng))
         key = (rng.getrandbits(64), rng.getrandbits(32), rng.getrandbits(64))
         try:
-            same(image, transforms, "uint8", "NHWC", key)
+            compare(image, transforms, "uint8", "NHWC", key)
         except (Refused, ValueError) as refused:
             # An edge of 0, or a crop that is not in each picture's size: refused by both sides.
             assert re.search(NOTHING_LEFT, str(refused)), refused

@@ -78,13 +78,18 @@ def _index(path: str) -> Mapping[str, Any]:
 
 
 def _within(folder: str) -> Optional[str]:
-    """Of a folder of files, by one of its first entries."""
-    with os.scandir(folder) as entries:
-        for _, entry in zip(range(_LOOKED_AT), entries):
-            name = _BY_ENDING.get(os.path.splitext(entry.name)[1].lower())
-            if name in ("Parquet", "Arrow", "DICOM") and entry.is_file():
-                return name
-    return None
+    """Of a folder of files, by its first entries. One with folders in it may have classes: that is
+    the daemon's, and so is one that this user may not look into."""
+    names = set()
+    try:
+        with os.scandir(folder) as entries:
+            for _, entry in zip(range(_LOOKED_AT), entries):
+                if entry.is_dir() and not entry.name.startswith("."):
+                    return None
+                names.add(_BY_ENDING.get(os.path.splitext(entry.name)[1].lower()))
+    except OSError:
+        return None
+    return next((name for name in ("Parquet", "Arrow", "DICOM") if name in names), None)
 
 
 def _hugging_face(url: str, split: str = "train", name: Optional[str] = None,
