@@ -6,8 +6,8 @@ real uids and a control group.
 
     attack.py [--seconds 30] [--memory 300] [--data FOLDER]
 
-The daemon is a third user's, in a group with so many MB, with no limit set but what it may use for
-seek indexes. The trainers take batches of 32 pictures of 224 x 224 bytes, as fast as they come.
+The daemon is a third user's, in a group with so many MB, with no limit set but those of seek
+indexes and rings. The trainers take batches of 32 pictures of 224 x 224 bytes, as fast as they come.
 Three times, each with a daemon of its own: with an honest neighbour of the other uid who wants as
 much; attacked; and alone. The share is what the workers spent on the two trainers, of all that they
 spent: their images times what an image costs beside the honest neighbour. Half of it is theirs.
@@ -171,7 +171,9 @@ class Siege:
 
     def config(self):
         path = self.folder / "stokerd.conf"
-        path.write_text(f"[stokerd]\ndataset-root = {self.album}\n")
+        # By default rings get a quarter of the memory. Beside the two trainers' rings that leaves
+        # less than one producer's tray takes, and "code" would come to nothing.
+        path.write_text(f"[stokerd]\ndataset-root = {self.album}\nring-memory = 160M\n")
         return path
 
     def run(self, seconds, against=None, wanted=0):
