@@ -13,7 +13,7 @@ ARGS ?=
 # Without dpkg-dev meson takes this for a system with /usr/lib64, where Debian's loader never looks.
 SETUP = meson setup $(BUILD) --libdir=lib
 
-.PHONY: all setup demo check test bench wheel deb image install clean help configure with-tests
+.PHONY: all setup demo check test bench docs wheel deb image install clean help configure with-tests
 
 all: setup configure
 	ninja -C $(BUILD)
@@ -54,6 +54,14 @@ bench:
 	@$(MAKE) --no-print-directory with-tests
 	$(PYTHON) tests/bench/bench.py --build $(BUILD) $(if $(DATA),--data $(DATA)) $(ARGS)
 
+# The manual, as pages in build-docs/site. Its tools come from PyPI, into a folder of their own.
+docs: with-tests
+	@tests/setup.sh docs
+	@test -x build-docs/bin/mkdocs || { $(PYTHON) -m venv build-docs && \
+		build-docs/bin/pip install --quiet -r packaging/manual/requirements.txt; }
+	$(PYTHON) packaging/manual/pictures.py $(BUILD) build-docs/pictures
+	NO_MKDOCS_2_WARNING=1 build-docs/bin/mkdocs build --quiet
+
 wheel:
 	@tests/setup.sh wheel
 	$(PYTHON) packaging/wheel/build.py
@@ -81,6 +89,7 @@ help:
 	@echo 'make check            some seconds of tests for what differs from upstream'
 	@echo 'make test             every quick check, some minutes'
 	@echo 'make bench [DATA=dir] stoker and the DataLoader of PyTorch, side by side'
+	@echo 'make docs             the manual, in build-docs/site/index.html'
 	@echo 'make wheel            programs and Python client for pip, in packaging/wheel/dist'
 	@echo 'make deb              packages for the Debian that this is, in packaging/deb/dist'
 	@echo 'make image            a container image, with podman, buildah or docker'

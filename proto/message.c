@@ -91,7 +91,7 @@ enum message_socket message_socket(enum message_kind kind)
 const char *error_name(unsigned code)
 {
 	switch (code) {
-#define ERROR_CASE(number, NAME, name, help)                                                       \
+#define ERROR_CASE(number, NAME, name, help, remedy)                                               \
 	case number:                                                                               \
 		return #name;
 		ERROR_TABLE(ERROR_CASE)

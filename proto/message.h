@@ -51,7 +51,7 @@ enum message_kind {
 };
 
 enum error_code {
-#define ERROR_ENUM(number, NAME, name, help) ERROR_##NAME = number,
+#define ERROR_ENUM(number, NAME, name, help, remedy) ERROR_##NAME = number,
 	ERROR_TABLE(ERROR_ENUM)
 #undef ERROR_ENUM
 };

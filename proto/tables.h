@@ -360,40 +360,72 @@
 	F(any, rescale, OPTIONAL, 0, 0, 0, "factor for the pixel values; nil: 1")                  \
 	F(text, resize, OPTIONAL, 0, 0, 16, "as in ATTACH")
 
-/* E(number, NAME, name, help): 1-19 violate the protocol, 20-39 refuse a request, 40-59 are about a
- * sample. */
+/* E(number, NAME, name, help, remedy): 1-19 violate the protocol, 20-39 refuse a request, 40-59 are
+ * about a sample. */
 #define ERROR_TABLE(E)                                                                             \
-	E(1, FRAME, frame, "the length of a frame is 0 or above the limit")                        \
+	E(1, FRAME, frame, "the length of a frame is 0 or above the limit",                        \
+	  "a fault of the client: update it, or report it")                                        \
 	E(2, STRUCTURE, structure,                                                                 \
-	  "the bytes are not one well-formed msgpack map within the limits")                       \
-	E(3, MESSAGE, message, "no message has this number, or it does not belong on this socket") \
-	E(4, FIELD, field, "a key is missing, occurs twice, has a wrong type or is out of range")  \
-	E(5, STATE, wrong_state, "the message is not allowed in this state of the connection")     \
-	E(6, VERSION, version, "no common protocol version")                                       \
-	E(7, LEASE, lease, "no such lease: never granted, or already released")                    \
-	E(8, TIMEOUT, timeout, "a frame, HELLO or RELEASE did not come in time")                   \
+	  "the bytes are not one well-formed msgpack map within the limits",                       \
+	  "a fault of the client: update it, or report it")                                        \
+	E(3, MESSAGE, message, "no message has this number, or it does not belong on this socket", \
+	  "give trainers --socket and stokerctl --control-socket; update the client")              \
+	E(4, FIELD, field, "a key is missing, occurs twice, has a wrong type or is out of range",  \
+	  "correct the option that the text names, or update the client")                          \
+	E(5, STATE, wrong_state, "the message is not allowed in this state of the connection",     \
+	  "a fault of the client: update it, or report it")                                        \
+	E(6, VERSION, version, "no common protocol version",                                       \
+	  "install client and daemon of one version, then restart the daemon")                     \
+	E(7, LEASE, lease, "no such lease: never granted, or already released",                    \
+	  "a fault of the client: update it, or report it")                                        \
+	E(8, TIMEOUT, timeout, "a frame, HELLO or RELEASE did not come in time",                   \
+	  "nothing, if the client was stopped: it connects again; else look at its machine's "     \
+	  "load")                                                                                  \
 	E(9, TOO_MANY_CONNECTIONS, too_many_connections,                                           \
-	  "the daemon has reached its limit of connections")                                       \
-	E(10, OVERRUN, overrun, "the peer does not read what the daemon sends")                    \
-	E(20, DATASET, dataset, "the dataset cannot be opened or read")                            \
-	E(21, PIPELINE, pipeline, "a transform or a parameter is wrong")                           \
-	E(22, ARGUMENT, argument, "another value of the request is wrong")                         \
-	E(23, MEMORY, memory, "the ring does not fit into ring-memory or the machine")             \
-	E(24, TRANSPORT, transport, "no transport that both sides can use")                        \
-	E(25, TOKEN, token, "the resume token is for another dataset or pipeline")                 \
-	E(26, PERMISSION, permission, "the peer may not do this")                                  \
-	E(27, STOPPING, stopping, "the daemon is stopping")                                        \
-	E(28, SETTING, setting, "no such setting, or a wrong value")                               \
-	E(29, INTERNAL, internal, "the daemon failed; its log says more")                          \
-	E(30, LIMIT, limit, "this user has reached a limit")                                       \
+	  "the daemon has reached its limit of connections",                                       \
+	  "end trainers that are not needed, or raise max-connections")                            \
+	E(10, OVERRUN, overrun, "the peer does not read what the daemon sends",                    \
+	  "nothing, if the client was stopped: it connects again; else update it")                 \
+	E(20, DATASET, dataset, "the dataset cannot be opened or read",                            \
+	  "correct the path, kind or file that the text names")                                    \
+	E(21, PIPELINE, pipeline, "a transform or a parameter is wrong",                           \
+	  "correct the transform and parameter that the text names")                               \
+	E(22, ARGUMENT, argument, "another value of the request is wrong",                         \
+	  "correct the option that the text names")                                                \
+	E(23, MEMORY, memory, "the ring does not fit into ring-memory or the machine",             \
+	  "take smaller batches or a smaller prefetch, or raise ring-memory")                      \
+	E(24, TRANSPORT, transport, "no transport that both sides can use",                        \
+	  "run the trainer on the daemon's machine, with the sockets' folder mounted")             \
+	E(25, TOKEN, token, "the resume token is for another dataset or pipeline",                 \
+	  "give the loader the options of the run that the state is of; the text names what "      \
+	  "differs")                                                                               \
+	E(26, PERMISSION, permission, "the peer may not do this",                                  \
+	  "ask the administrator for a line dataset-root, or for the group stoker")                \
+	E(27, STOPPING, stopping, "the daemon is stopping",                                        \
+	  "nothing: a loader goes on when the daemon is back")                                     \
+	E(28, SETTING, setting, "no such setting, or a wrong value",                               \
+	  "take a name and value that stokerd --help lists")                                       \
+	E(29, INTERNAL, internal, "the daemon failed; its log says more",                          \
+	  "read the daemon's log, and report it")                                                  \
+	E(30, LIMIT, limit, "this user has reached a limit",                                       \
+	  "end loaders that are not needed, or have max-readers-per-user or ring-memory-per-user " \
+	  "raised")                                                                                \
 	E(31, CREDENTIALS, credentials,                                                            \
-	  "this user's own credentials of a storage are refused, or have expired")                 \
-	E(40, SAMPLE_READ, sample_read, "the sample's bytes cannot be read")                       \
-	E(41, SAMPLE_FORMAT, sample_format, "the image format is not supported")                   \
-	E(42, SAMPLE_CORRUPT, sample_corrupt, "the image is damaged or truncated")                 \
-	E(43, SAMPLE_LIMIT, sample_limit, "the image exceeds a limit (bytes, pixels, scans)")      \
-	E(44, SAMPLE_TRANSFORM, sample_transform, "a transform cannot be applied to this image")   \
-	E(45, SAMPLE_CHANGED, sample_changed, "the file has changed since it was first read")      \
-	E(46, SAMPLE_USER, sample_user, "the user's code failed at it")
+	  "this user's own credentials of a storage are refused, or have expired",                 \
+	  "renew them, and check that they may read the bucket")                                   \
+	E(40, SAMPLE_READ, sample_read, "the sample's bytes cannot be read",                       \
+	  "check that the file is there, and that the daemon may read it")                         \
+	E(41, SAMPLE_FORMAT, sample_format, "the image format is not supported",                   \
+	  "convert the file, or leave it out of the dataset")                                      \
+	E(42, SAMPLE_CORRUPT, sample_corrupt, "the image is damaged or truncated",                 \
+	  "replace the file, or load with bad_samples=substitute")                                 \
+	E(43, SAMPLE_LIMIT, sample_limit, "the image exceeds a limit (bytes, pixels, scans)",      \
+	  "raise max-file-bytes, max-pixels or max-scans, or make the file smaller")               \
+	E(44, SAMPLE_TRANSFORM, sample_transform, "a transform cannot be applied to this image",   \
+	  "correct the transforms for pictures of this size, or leave the file out")               \
+	E(45, SAMPLE_CHANGED, sample_changed, "the file has changed since it was first read",      \
+	  "attach again when nobody writes to the dataset")                                        \
+	E(46, SAMPLE_USER, sample_user, "the user's code failed at it",                            \
+	  "correct the code: the text has its last words")
 
 #endif

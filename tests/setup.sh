@@ -4,7 +4,7 @@
 # What a target of the Makefile needs of Debian 12 or 13: look what is missing, say it, install
 # that and nothing else. Does nothing, silently, when all is there.
 #
-#   tests/setup.sh build|demo|test|bench|wheel|deb|ci
+#   tests/setup.sh build|demo|test|bench|docs|wheel|deb|ci
 set -eu
 
 # What Debian 12 calls otherwise than its successors; Ubuntu follows Debian.
@@ -47,12 +47,14 @@ bench) needs="$compile $libraries $client $pictures $torch libcmocka-dev"
 	why='to build stoker and to compare it with the DataLoader of PyTorch' ;;
 test) needs="$compile $libraries $client $pictures $torch $scipy $check"
 	why='to build stoker and to test it, against torchvision among others' ;;
+docs) needs="$compile $libraries $client $pictures python3-venv mandoc"
+	why='to build stoker and its manual, with its man pages' ;;
 deb) needs="$compile $libraries $deb" why='to build the Debian packages' ;;
 wheel) needs="$compile $libraries $wheel" why='to build the wheels' ;;
 ci) needs="$compile $libraries $client $pictures $torch $scipy $check $watch $wheel $more"
 	why='to build, test, sanitize and fuzz stoker' ;;
 *)
-	echo "usage: tests/setup.sh build|demo|test|bench|wheel|deb|ci" >&2
+	echo "usage: tests/setup.sh build|demo|test|bench|docs|wheel|deb|ci" >&2
 	exit 64
 	;;
 esac

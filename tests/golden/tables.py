@@ -36,6 +36,7 @@ class Error:
     number: int
     name: str
     help: str
+    remedy: str
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,8 @@ def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h",
             for _, n, upper, name, sender, socket, since in _rows(_body(source, "MESSAGE_TABLE"))
         ),
         tuple(
-            Error(int(n), name, text)
-            for _, n, _, name, text in _rows(_body(source, "ERROR_TABLE"))
+            Error(int(n), name, text, remedy)
+            for _, n, _, name, text, remedy in _rows(_body(source, "ERROR_TABLE"))
         ),
         tuple(
             Counter(name, kind, text)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Two pages of the manual that are written from what they are about: stoker(3) from the comments of
-stoker.h, stokerd.conf(5) from `stokerd --help`.
+"""Pages that are written from what they are about: stoker(3) from the comments of stoker.h,
+stokerd.conf(5) from `stokerd --help`, tables of docs/reference from the program's own.
 
     STOKER_BUILD=build tests/house/pages.py     write them again
 """
@@ -9,6 +9,8 @@ import pathlib
 import re
 import subprocess
 import textwrap
+
+import reference
 
 SOURCE = pathlib.Path(os.environ.get("STOKER_SOURCE", pathlib.Path(__file__).parents[2]))
 BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", SOURCE / "build"))
@@ -153,7 +155,14 @@ def c_page():
     return page + C_TAIL
 
 
-PAGES = {"client/c/stoker.3": c_page, "daemon/stokerd.conf.5": conf_page}
+PAGES = {
+    "client/c/stoker.3": c_page,
+    "daemon/stokerd.conf.5": conf_page,
+    "docs/reference/counters.md": reference.counters_page,
+    "docs/reference/errors.md": reference.errors_page,
+    "docs/reference/options.md": lambda: reference.options_page(options()),
+    "docs/reference/transforms.md": reference.transforms_page,
+}
 
 if __name__ == "__main__":
     for path, make in PAGES.items():

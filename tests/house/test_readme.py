@@ -16,7 +16,7 @@ README = (SOURCE / "README.md").read_text()
 PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "client/c/README.md",
                                     "client/python/README.md")]
 PROGRAMS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-PAGES += sorted((SOURCE / "docs").glob("*.md"))
+PAGES += sorted((SOURCE / "docs").rglob("*.md"))
 sys.path[:0] = [str(SOURCE / "tests" / name) for name in ("daemon", "demo")]
 
 import photos  # noqa: E402 (these stand in other folders)
@@ -94,7 +94,7 @@ def exists(page, name):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_files_it_names_are_there(page):
     text = re.sub(r"NAME\S*", "", page.read_text())
-    for name in re.findall(r"(?<![\w/])([a-z_]+/[\w./-]*\w\.(?:c|h|py|md|json|1|8))\b", text):
+    for name in re.findall(r"(?<![\w/-])([a-z_]+/[\w./-]*\w\.(?:c|h|py|md|json|1|8))\b", text):
         assert exists(page, name), name
     for name in re.findall(r"`((?:client|tests|proto|systemd|docs|packaging)/[\w./-]+)`", text):
         assert exists(page, name), name
