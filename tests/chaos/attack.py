@@ -7,7 +7,7 @@ real uids and a control group.
     attack.py [--seconds 30] [--memory 300] [--data FOLDER]
 
 The daemon is a third user's, in a group with so many MB, with no limit set but those of seek
-indexes and rings. The trainers take batches of 32 pictures of 224 x 224 bytes, as fast as they come.
+indexes and rings. The trainers take batches of 32 pictures of 224 x 224, as fast as they come.
 Three times, each with a daemon of its own: with an honest neighbour of the other uid who wants as
 much; attacked; and alone. The share is what the workers spent on the two trainers, of all that they
 spent: their images times what an image costs beside the honest neighbour. Half of it is theirs.
