@@ -271,7 +271,7 @@ def demo(build, data):
         check(not programs.socket.exists() and not programs.control.exists(), "no socket is left")
         check(names_in_shared_memory() <= shared_before, "no shared memory is left")
     step("what to try next")
-    example = "client/python/examples/train_loop.py"
+    example = "tests/demo/train_loop.py"
     for command, what in (
             (f"{build}/daemon/stokerd &", "a daemon of your own, on your user's socket"),
             (f"{build}/client/ctl/stokerctl readers", "who trains, how fast, who waits for whom"),

@@ -23,19 +23,20 @@ import slurm
 import union
 from torchrun import made
 
-EXAMPLES = cluster.ROOT / "client" / "python" / "examples"
+HERE = Path(__file__).resolve().parent
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2",
             "--redirects", "1", "--tee", "1"]
 
 
-def example(name, *arguments, launcher=()):
-    return lambda data, folder: [sys.executable, *launcher, str(EXAMPLES / f"{name}.py"), data,
+def example(name, *arguments, launcher=(), place=HERE):
+    return lambda data, folder: [sys.executable, *launcher, str(place / f"{name}.py"), data,
                                  *(each.format(folder=folder) for each in arguments)]
 
 
 # Name: (the package that it needs, its command).
 ENGINES = {
-    "torchrun": ("torch", example("torchrun_train", "{folder}/checkpoint.pt", launcher=TORCHRUN)),
+    "torchrun": ("torch", example("ddp_train", "{folder}/checkpoint.pt", launcher=TORCHRUN,
+                                  place=cluster.ROOT / "examples")),
     "ray": ("ray", example("ray_train")),
     "dask": ("distributed", example("dask_train")),
     "lightning": ("lightning", example("lightning_train")),
@@ -92,7 +93,7 @@ def run(name, wanted, data, folder):
         environment = variables(folder, records)
         if name == "slurm":
             stack.enter_context(slurm.controller(folder, environment))
-            command = [*slurm.srun(2), sys.executable, EXAMPLES / "slurm_train.py", data,
+            command = [*slurm.srun(2), sys.executable, HERE / "slurm_train.py", data,
                        folder / "token.json"]
         else:
             command = ENGINES[name][1](data, folder)

@@ -5,7 +5,7 @@ go on from the token. The steps that count are the epoch exactly once, bytes as 
 
     tests/nodes/torchrun.py [--moments 10] [--seed 1] [--cut] [--data DIR]
 
-The example is client/python/examples/torchrun_train.py as it stands, with the torch of the Python
+The example is examples/ddp_train.py as it stands, with the torch of the Python
 that runs this. --cut: the network of the node goes instead of its power, so nobody is told.
 """
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 import cluster
 import union
 
-EXAMPLE = cluster.ROOT / "client" / "python" / "examples" / "torchrun_train.py"
+EXAMPLE = cluster.ROOT / "examples" / "ddp_train.py"
 NODES = 4
 # The meeting point of the nodes: a store that outlives each of them.
 STORE = """

@@ -24,7 +24,7 @@ from real_daemon import ROOT
 SAMPLES = 21  # of pictures()
 WHOLE = [stoker.CenterCrop(24)]  # the pictures as they are
 COUNTERS = ("epoch", "is_new_epoch", "epoch_detail", "previous_epoch_detail", "current_position")
-EXAMPLE = ROOT / "client" / "python" / "examples" / "chainer_train.py"
+EXAMPLE = ROOT / "tests" / "scripts" / "chainer_train.py"
 
 
 @pytest.fixture(name="chainer", scope="module")

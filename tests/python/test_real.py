@@ -327,7 +327,7 @@ def test_killed_daemon(tmp_path, folder):
 def test_the_examples_run(real, folder):
     environment = {**os.environ, "STOKER_SOCKET": real.path,
                    "PYTHONPATH": str(ROOT / "client" / "python")}
-    example = ROOT / "client" / "python" / "examples" / "train_loop.py"
+    example = ROOT / "tests" / "demo" / "train_loop.py"
     out = subprocess.run([sys.executable, example, folder, "8"], env=environment, check=True,
                          capture_output=True, timeout=60)
     assert len(out.stdout.splitlines()) == 9 and not out.stderr

@@ -2,7 +2,7 @@
 """Train on the nodes that are there; one that dies costs the steps since the last commit.
 
     torchrun --nnodes 3:4 --nproc-per-node 1 --max-restarts 9 --rdzv-backend c10d \
-        --rdzv-endpoint HEAD:29400 torchrun_train.py /data/train /shared/checkpoint.pt [epochs]
+        --rdzv-endpoint HEAD:29400 ddp_train.py /data/train /shared/checkpoint.pt [epochs]
 """
 import os
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Fine-tune a ResNet of torchvision on a folder of images, with the transforms of its weights.
 
-    python torch_resnet.py /data/train [/data/val] [epochs]
+    python torch_train.py /data/train [/data/val] [epochs]
 
 In the script that this was, only the lines of the loaders changed:
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A small network on CIFAR-10 with Keras' ImageDataGenerator, on floats:
-keras_cifar10.py [FILE.npz [EPOCHS]]
+keras_train.py [FILE.npz [EPOCHS]]
 
 A script as Keras' users have it. One line is stoker's: the import of ImageDataGenerator. FILE.npz
 has x_train, y_train, x_test and y_test; without it Keras downloads CIFAR-10.
