@@ -291,6 +291,22 @@ void column_read(const struct column *column, uint64_t row, void *out)
 		numbers[i] = NAN;
 }
 
+const struct column *columns_boxes(const struct columns *columns)
+{
+	for (unsigned i = 0; i < columns->count; i++)
+		if (columns->column[i].kind == COLUMN_BOXES)
+			return &columns->column[i];
+	return NULL;
+}
+
+const float *column_list(const struct column *column, uint64_t row, uint32_t *count_out)
+{
+	size_t size;
+	const uint8_t *numbers = column_row(column, row, &size);
+	*count_out = (uint32_t)(size / sizeof(float));
+	return (const float *)(const void *)numbers; /* rows are of whole floats */
+}
+
 const char *column_path(const struct column *column, uint64_t row, size_t *size_out)
 {
 	return (const char *)column_row(column, row, size_out);

@@ -86,6 +86,10 @@ struct column_shape {
 struct column_shape column_shape(const struct column *column);
 /* Write one row's array; boxes and points are padded with NaN, bytes with 0. Not of a mask. */
 void column_read(const struct column *column, uint64_t row, void *out);
+/* The column of boxes; NULL: there is none. */
+const struct column *columns_boxes(const struct columns *columns);
+/* One row's boxes or points, as long as the column lives; `count_out` numbers. */
+const float *column_list(const struct column *column, uint64_t row, uint32_t *count_out);
 /* The path of a mask, not terminated. */
 const char *column_path(const struct column *column, uint64_t row, size_t *size_out);
 

@@ -48,17 +48,14 @@ static struct point point_move(const struct step *step, struct point point)
 			      axis_move(step, &step->axis[1], point.y)};
 }
 
-/* NaN stays NaN. */
-static double clip(double x, double end)
-{
-	return x < 0.0 ? 0.0 : x > end ? end : x;
-}
-
-/* The bounding box of the corners. */
+/* The bounding box of the corners, or what a rule makes of it. */
 static void box_move(const struct step *step, double box[4])
 {
 	double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
-	if (step->kind == STEP_COLOUR)
+	const int32_t size[2] = {step->axis[0].in, step->axis[1].in};
+	if (step->kind == STEP_BOXES)
+		box_rule_apply(&step->rule, size, box);
+	if (step->kind == STEP_COLOUR || step->kind == STEP_BOXES)
 		return;
 	for (int corner = 0; corner < 4; corner++) {
 		struct point from = {box[corner & 1 ? 2 : 0], box[corner & 2 ? 3 : 1]};
@@ -76,18 +73,32 @@ static void box_move(const struct step *step, double box[4])
 	for (int i = 0; i < 2; i++) {
 		bool crops = step->kind == STEP_RESIZE && step->axis[i].taken < step->axis[i].in;
 		bool clips = crops || step->kind == STEP_WINDOW || step->kind == STEP_WARP;
-		box[i] = clips ? clip(low[i], step->axis[i].out) : low[i];
-		box[i + 2] = clips ? clip(high[i], step->axis[i].out) : high[i];
+		box[i] = clips ? box_clip(low[i], step->axis[i].out) : low[i];
+		box[i + 2] = clips ? box_clip(high[i], step->axis[i].out) : high[i];
 	}
 }
 
-static void annotation_box(const struct steps *steps, float *numbers)
+/* The format that the steps end with. */
+static enum box_format format_of(const struct steps *steps)
+{
+	enum box_format format = BOX_XYXY;
+	for (unsigned n = 0; n < steps->count; n++) {
+		const struct step *step = &steps->step[n];
+		if (step->kind == STEP_BOXES && step->rule.kind == BOX_RULE_FORMATTED)
+			format = (enum box_format)step->rule.number[0];
+	}
+	return format;
+}
+
+static void annotation_box(const struct steps *steps, unsigned first, enum box_format format,
+			   float *numbers)
 {
 	double box[4];
 	for (int i = 0; i < 4; i++)
 		box[i] = (double)numbers[i];
-	for (unsigned n = 0; n < steps->count; n++)
+	for (unsigned n = first; n < steps->count; n++)
 		box_move(&steps->step[n], box);
+	box_convert(format, box);
 	/* No minus zero: fmin() may return either of two zeros. */
 	for (int i = 0; i < 4; i++)
 		numbers[i] = (float)box[i] + 0.0f;
@@ -104,12 +115,21 @@ static void annotation_point(const struct steps *steps, float *numbers)
 
 void annotation_move(const struct steps *steps, float *numbers, uint32_t count, bool boxes)
 {
+	const enum box_format format = format_of(steps);
 	for (uint32_t i = 0; i < count; i++) {
 		if (boxes)
-			annotation_box(steps, numbers + 4 * (size_t)i);
+			annotation_box(steps, 0, format, numbers + 4 * (size_t)i);
 		else
 			annotation_point(steps, numbers + 2 * (size_t)i);
 	}
+}
+
+void annotation_catch_up(struct steps *steps)
+{
+	struct boxes *boxes = &steps->boxes;
+	for (uint32_t i = 0; i < boxes->count && boxes->moved < steps->count; i++)
+		annotation_box(steps, boxes->moved, BOX_XYXY, boxes->numbers + 4 * (size_t)i);
+	boxes->moved = steps->count;
 }
 
 void annotation_mask_steps(struct steps *steps)
@@ -117,7 +137,7 @@ void annotation_mask_steps(struct steps *steps)
 	unsigned kept = 0;
 	for (unsigned n = 0; n < steps->count; n++) {
 		struct step step = steps->step[n];
-		if (step.kind == STEP_COLOUR)
+		if (step.kind == STEP_COLOUR || step.kind == STEP_BOXES)
 			continue;
 		step.filter = FILTER_NEAREST;
 		memset(step.fill, 0, sizeof(step.fill));

@@ -44,6 +44,8 @@ static const struct {
 	[PARAMETER_NAME] = {0, false, "the name of statistics"},
 	[PARAMETER_PAINT] = {1 << 1 | 1 << 3, false, "1 or 3 numbers, or 'random'"},
 	[PARAMETER_BANDS] = {1 << 1 | 1 << 3 | 1 << 4, false, "1, 3 or 4 numbers"},
+	[PARAMETER_NUMBERS] = {0x1fffe, false, "a number, or a list of up to 16"},
+	[PARAMETER_WHOLES] = {0x1fffe, true, "a whole number, or a list of up to 16"},
 };
 
 const char *parameter_type_words(enum parameter_type type)

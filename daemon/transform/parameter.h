@@ -40,6 +40,8 @@ enum parameter_type {
 	PARAMETER_NAME,	      /* of statistics, or their digest; its text is kept in `number` */
 	PARAMETER_PAINT,      /* (red, green, blue); one number stands for all; or "random" */
 	PARAMETER_BANDS,      /* as CHANNELS, or four numbers, of arrays with four channels */
+	PARAMETER_NUMBERS,    /* one or up to 16 numbers, to choose from */
+	PARAMETER_WHOLES,     /* the same of whole numbers */
 };
 
 #define PARAMETER_NUMBERS_MAX 16

@@ -433,6 +433,13 @@ const char *pipeline_bars(const struct pipeline *pipeline)
 	return pipeline->front ? "Map" : NULL; /* its code may move pixels */
 }
 
+const char *pipeline_boxed(const struct pipeline *pipeline)
+{
+	if (pipeline->front && pipeline->front->list.boxed)
+		return pipeline->front->list.boxed;
+	return pipeline->list.boxed;
+}
+
 bool pipeline_mixes(const struct pipeline *pipeline)
 {
 	return tensor_ops_mixer(&pipeline->ops) != NULL;

@@ -130,6 +130,12 @@ int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, i
 		  int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		  struct fault *fault);
 
+/* The first transform that chooses by the boxes of a sample, by name; NULL: none. */
+const char *pipeline_boxed(const struct pipeline *pipeline);
+/* Give it the boxes of the next picture that is drawn, or drawn as a mask, x0, y0, x1, y1 each;
+ * they are copied, and forgotten by that draw. 0 or -ENOMEM. */
+int pipeline_give_boxes(struct pipeline_scratch *scratch, const float *numbers, uint32_t count);
+
 /*
  * After pipeline_draw(), for a picture that can be decoded at 1/2, 1/4 or 1/8 of its size: which of
  * these is enough, as with Pillow's Image.draft() for JPEGs. The drawn crop and the resize behind

@@ -31,7 +31,8 @@ struct pipeline {
 struct pipeline_scratch {
 	struct steps steps;
 	struct passes passes;
-	struct buffer mask; /* the result of the passes, three bytes a pixel */
+	struct buffer boxes; /* of the picture that is drawn next; its size is 0: it has none */
+	struct buffer mask;  /* the result of the passes, three bytes a pixel */
 	struct alpha_scratch alpha;
 	struct draw_key key; /* for what works on arrays */
 	struct tensor_ops_scratch ops;

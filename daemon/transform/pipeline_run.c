@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "transform/annotation.h"
 #include "transform/pipeline_parts.h"
@@ -25,6 +26,7 @@ void pipeline_scratch_free(struct pipeline_scratch *scratch)
 {
 	if (scratch) {
 		passes_deinit(&scratch->passes);
+		buffer_deinit(&scratch->boxes);
 		buffer_deinit(&scratch->mask);
 		alpha_scratch_deinit(&scratch->alpha);
 		tensor_ops_scratch_deinit(&scratch->ops);
@@ -48,10 +50,30 @@ static int pipeline_check_size(const struct pipeline *pipeline, const struct ste
 					   : "");
 }
 
+int pipeline_give_boxes(struct pipeline_scratch *scratch, const float *numbers, uint32_t count)
+{
+	const size_t bytes = BOX_NUMBERS * sizeof(*numbers) * (size_t)count;
+	int r = buffer_reserve(&scratch->boxes, bytes);
+	if (r == 0 && bytes)
+		memcpy(scratch->boxes.data, numbers, bytes);
+	if (r == 0)
+		scratch->boxes.size = bytes;
+	return r;
+}
+
+/* The boxes that were given, which are given once. */
+static struct boxes pipeline_boxes(struct pipeline_scratch *scratch)
+{
+	const uint32_t count = (uint32_t)(scratch->boxes.size / (BOX_NUMBERS * sizeof(float)));
+	scratch->boxes.size = 0;
+	return (struct boxes){(float *)scratch->boxes.data, count, 0};
+}
+
 static int pipeline_draw_steps(const struct pipeline *pipeline, const struct draw_key *key,
-			       int32_t width, int32_t height, struct steps *steps,
+			       int32_t width, int32_t height, struct pipeline_scratch *scratch,
 			       struct fault *fault)
 {
+	struct steps *steps = &scratch->steps;
 	const struct transform_list *list = &pipeline->list;
 	/* The position's highest byte is the view: see draw_view(). */
 	uint64_t view = key->position >> 56, place = key->position << 8 >> 8;
@@ -60,6 +82,7 @@ static int pipeline_draw_steps(const struct pipeline *pipeline, const struct dra
 	steps_begin(steps, width, height);
 	steps->pillow_13 = pipeline->pillow_13;
 	steps->index = list->index;
+	steps->boxes = pipeline_boxes(scratch);
 	unsigned split = list->before_views;
 	int r = steps_draw(steps, list->pictures, 0, split, &whole, fault);
 	if (r == 0)
@@ -74,7 +97,7 @@ int pipeline_draw(const struct pipeline *pipeline, const struct draw_key *key, i
 		  struct fault *fault)
 {
 	scratch->key = *key;
-	int r = pipeline_draw_steps(pipeline, key, width, height, &scratch->steps, fault);
+	int r = pipeline_draw_steps(pipeline, key, width, height, scratch, fault);
 	if (r == 0)
 		r = passes_plan(&scratch->passes, &scratch->steps, width, height, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
@@ -170,7 +193,7 @@ int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *k
 		       struct fault *fault)
 {
 	struct steps *steps = &scratch->steps;
-	int r = pipeline_draw_steps(pipeline, key, width, height, steps, fault);
+	int r = pipeline_draw_steps(pipeline, key, width, height, scratch, fault);
 	if (r)
 		return r;
 	annotation_mask_steps(steps);

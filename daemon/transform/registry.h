@@ -8,7 +8,7 @@
  *
  * How to add one, for example RandomSolarize:
  *
- *	daemon/transform/transforms/random_solarize.c
+ *	daemon/transform/transforms/random_solarize.c, or in its folder detection
  *		The row, with its functions. The head says which random numbers it draws; those of
  *		a released transform never change. draws.h has the random numbers, steps.h what can
  *		be done to a picture, colour.h changes of colour, transforms/common_parameters.h
@@ -109,6 +109,7 @@ struct transform_row {
 	bool pictures_only; /* of tensors torchvision makes something else: not after ToTensor */
 	bool fixes_size; /* the first parameter, if it is (height, width), is its results' size */
 	bool refuses_small; /* cannot take a picture that is smaller than that */
+	bool needs_boxes;   /* it is about the boxes of a sample, which must have them */
 	bool resizes;	    /* it is a resize, by the filter that is its choice; also with alpha */
 	unsigned views;	    /* how many pictures it makes of one; 0: one */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * List of the transforms: X(NAME) is the row transform_NAME in transforms/NAME.c. The build reads
+ * List of the transforms: X(NAME) is the row transform_NAME in transforms/NAME.c, or in
+ * transforms/detection/NAME.c. The build reads
  * these lines, too, and compiles the files. registry.h says how to add one.
  */
 #ifndef STOKER_TRANSFORM_REGISTRY_LIST_H
@@ -42,6 +43,15 @@
 	X(mix_up)                                                                                  \
 	X(cut_mix)                                                                                 \
 	X(five_crop)                                                                               \
-	X(ten_crop)
+	X(ten_crop)                                                                                \
+	X(random_iou_crop)                                                                         \
+	X(random_zoom_out)                                                                         \
+	X(scale_jitter)                                                                            \
+	X(random_shortest_size)                                                                    \
+	X(fixed_size_crop)                                                                         \
+	X(random_photometric_distort)                                                              \
+	X(sanitize_bounding_boxes)                                                                 \
+	X(clamp_bounding_boxes)                                                                    \
+	X(convert_bounding_box_format)
 
 #endif

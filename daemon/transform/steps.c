@@ -10,6 +10,7 @@ void steps_begin(struct steps *steps, int32_t width, int32_t height)
 	steps->size[1] = height;
 	steps->pillow_13 = false;
 	steps->index = 0;
+	steps->boxes = BOXES_NULL;
 	steps->count = 0;
 }
 
@@ -136,6 +137,11 @@ struct colour *steps_add_colour(struct steps *steps, colour_function *function, 
 	return &step->colour;
 }
 
+void steps_add_boxes(struct steps *steps, struct box_rule rule)
+{
+	steps_add(steps, STEP_BOXES, steps->size[0], steps->size[1])->rule = rule;
+}
+
 /* --- for a picture that is decoded at a smaller size --- */
 
 /* The index of the first resize, and the region of the picture that it reads; -1: see above. */
@@ -154,6 +160,8 @@ static int find_resize(const struct steps *steps, struct rect *crop_out)
 			*crop_out = crop;
 			return (int)i;
 		}
+		if (steps->step[i].kind == STEP_BOXES)
+			continue;
 		if (steps->step[i].kind != STEP_WINDOW || x->offset < 0 || y->offset < 0 ||
 		    x->offset + x->out > x->in || y->offset + y->out > y->in)
 			return -1;

@@ -14,6 +14,7 @@
 #include "base/image.h"
 #include "transform/axis.h"
 #include "transform/colour.h"
+#include "transform/transforms/detection/box.h"
 #include "transform/warp.h"
 
 #define STEPS_MAX 254		 /* they are numbered by a byte */
@@ -33,6 +34,7 @@ enum step_kind {
 	STEP_RESIZE,
 	STEP_WARP,
 	STEP_COLOUR, /* pixels stay where they are */
+	STEP_BOXES,  /* the picture stays as it is */
 };
 
 struct step_axis {
@@ -52,13 +54,15 @@ struct step {
 	union {
 		struct warp warp;     /* WARP */
 		struct colour colour; /* COLOUR */
+		struct box_rule rule; /* BOXES */
 	};
 };
 
 struct steps {
-	int32_t size[2]; /* width and height of the picture after the steps so far */
-	bool pillow_13;	 /* resizes are as in Pillow 13: see step_rows_first() */
-	unsigned index;	 /* of the list's first transform: its draws */
+	int32_t size[2];    /* width and height of the picture after the steps so far */
+	bool pillow_13;	    /* resizes are as in Pillow 13: see step_rows_first() */
+	unsigned index;	    /* of the list's first transform: its draws */
+	struct boxes boxes; /* of the picture, for transforms that choose by them */
 	unsigned count;
 	struct step step[STEPS_MAX]; /* the last one is never used */
 };
@@ -67,7 +71,7 @@ enum {
 	STEPS_E_IMAGE = 1, /* a transform cannot take a picture of this size */
 };
 
-/* `pillow_13` and `index` are 0 then. */
+/* `pillow_13` and `index` are 0 then, and there are no boxes. */
 void steps_begin(struct steps *steps, int32_t width, int32_t height);
 
 /* Does a RESIZE make its pass along y first? Up to Pillow 12, none does; from Pillow 13 on, those
@@ -101,6 +105,8 @@ void steps_add_affine(struct steps *steps, int32_t width, int32_t height, const 
 /* Returns it, for amounts besides the first one. */
 struct colour *steps_add_colour(struct steps *steps, colour_function *function, int32_t reach,
 				double amount);
+
+void steps_add_boxes(struct steps *steps, struct box_rule rule);
 
 /* The message for a picture that would become too large; returns STEPS_E_IMAGE. */
 int steps_say_large(const struct steps *steps, const char *name, struct fault *fault);

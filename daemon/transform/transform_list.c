@@ -340,6 +340,8 @@ static int check_transform(struct check *check, const struct value *map, struct 
 	unsigned at = list->count++;
 	list->pictures[at] = transform;
 	list->numbers[at] = check->at[check->depth];
+	if (transform.row->needs_boxes && !list->boxed)
+		list->boxed = transform.row->name;
 	if (transform.row->holds)
 		return check_holder(check, map, at, fault);
 	return check_picture(check, &transform, fault);

@@ -105,8 +105,10 @@ static enum job_outcome view_plan(struct job *job, uint32_t view, const struct o
 	if (!*scratch && pipeline_scratch_new(scratch) < 0)
 		return JOB_MEMORY;
 	*out = (struct need){.scale = 1};
-	int r = pipeline_draw(pipeline, &key, original->width, original->height, *scratch,
-			      &out->part, &job->fault);
+	int r = give_boxes(job, original->sample, *scratch);
+	if (r == 0)
+		r = pipeline_draw(pipeline, &key, original->width, original->height, *scratch,
+				  &out->part, &job->fault);
 	if (r == 0)
 		write_annotations(job, original->sample, view, *scratch);
 	if (r == 0 && original->shrinks)
@@ -221,8 +223,9 @@ static void chain_make_masks(struct job *job, const struct original *original,
 			sharer->fault = mask->fault;
 		for (uint32_t view = 0; view < sharer->recipe->fields.views; view++)
 			if (sharer->outcome == JOB_DONE)
-				write_mask(sharer, &mask->bytes, view, original->width,
-					   original->height, kit->decoder, &kit->mask);
+				write_mask(sharer, original->sample, &mask->bytes, view,
+					   original->width, original->height, kit->decoder,
+					   &kit->mask);
 	}
 }
 

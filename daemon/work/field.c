@@ -189,6 +189,24 @@ static int fields_add_mapped(struct fields *fields, const struct code_array *arr
 	return 0;
 }
 
+/* Are there boxes, if a transform chooses by them? */
+static int fields_check_boxes(const struct pipeline *pipeline, const struct dataset *dataset,
+			      struct fault *fault)
+{
+	const char *boxed = pipeline_boxed(pipeline);
+	if (boxed && pipeline_map(pipeline))
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "%s and Map cannot be combined: the code of Map may move pixels, "
+				 "and boxes would not move with them",
+				 boxed);
+	if (boxed && !columns_boxes(dataset_columns(dataset)))
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "%s is about boxes, and the samples of this dataset have none: "
+				 "give them a column 'boxes' in a manifest, or leave it out",
+				 boxed);
+	return 0;
+}
+
 static int fields_add_image(struct fields *fields, const struct pipeline *pipeline,
 			    const struct code_array *array, struct fault *fault)
 {
@@ -226,6 +244,9 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 	if (array)
 		return fields_init_arrays(fields, array, arrays);
 	fields->views = choice->views;
+	r = fields_check_boxes(pipeline, dataset, fault);
+	if (r)
+		return r;
 	r = fields_add_image(fields, pipeline, maps ? mapped : NULL, fault);
 	r = r ? r
 	      : fields_add_label(fields, dataset, pipeline, choice->one_hot || fields->mixes,

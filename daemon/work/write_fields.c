@@ -15,6 +15,18 @@ static void *field_view(const struct job *job, uint32_t field, uint32_t view)
 	return (uint8_t *)job->field[field] + view * fields_view_bytes(&job->recipe->fields, field);
 }
 
+int give_boxes(const struct job *job, uint64_t sample, struct pipeline_scratch *scratch)
+{
+	const struct column *column = NULL;
+	uint32_t count;
+	if (pipeline_boxed(job->recipe->pipeline))
+		column = columns_boxes(dataset_columns(job->recipe->dataset));
+	if (!column)
+		return 0;
+	const float *numbers = column_list(column, sample, &count);
+	return pipeline_give_boxes(scratch, numbers, count / 4);
+}
+
 void write_annotations(const struct job *job, uint64_t sample, uint32_t view,
 		       const struct pipeline_scratch *scratch)
 {
@@ -48,8 +60,9 @@ static int mask_check(const struct image *image, struct rect need, struct fault 
 	return 0;
 }
 
-void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32_t width,
-		int32_t height, struct decoder *decoder, struct pipeline_scratch **scratch)
+void write_mask(struct job *job, uint64_t sample, const struct buffer *file, uint32_t view,
+		int32_t width, int32_t height, struct decoder *decoder,
+		struct pipeline_scratch **scratch)
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct draw_key key = draw_view(&job->key, view);
@@ -69,6 +82,8 @@ void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32
 	}
 	decoder_set_mask(decoder);
 	r = *scratch ? 0 : pipeline_scratch_new(scratch);
+	if (r == 0)
+		r = give_boxes(job, sample, *scratch);
 	if (r == 0)
 		r = pipeline_draw_mask(recipe->pipeline, &key, width, height, *scratch, &need,
 				       &job->fault);

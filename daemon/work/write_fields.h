@@ -9,15 +9,20 @@
 #include "decode/decode.h"
 #include "work/job.h"
 
+/* Give the boxes of `sample` to the next draw in `scratch`, if a transform chooses by them. 0 or
+ * -ENOMEM. */
+int give_boxes(const struct job *job, uint64_t sample, struct pipeline_scratch *scratch);
+
 /* Boxes and points of `sample`, transformed by the draw in `scratch`. Call before pipeline_draft().
  */
 void write_annotations(const struct job *job, uint64_t sample, uint32_t view,
 		       const struct pipeline_scratch *scratch);
 
-/* The mask, from its file's bytes in `file`, for a picture of width x height. Sets the job's
+/* The mask of `sample`, from its file's bytes, for a picture of width x height. Sets the job's
  * outcome. Begins a new image in the decoder; makes *scratch if it is NULL. */
-void write_mask(struct job *job, const struct buffer *file, uint32_t view, int32_t width,
-		int32_t height, struct decoder *decoder, struct pipeline_scratch **scratch);
+void write_mask(struct job *job, uint64_t sample, const struct buffer *file, uint32_t view,
+		int32_t width, int32_t height, struct decoder *decoder,
+		struct pipeline_scratch **scratch);
 
 /* Label, index and numbers of the sample that was used. May set the job's outcome. */
 void write_numbers(struct job *job);

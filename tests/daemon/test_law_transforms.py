@@ -4,11 +4,13 @@ left out. Made by one worker without vector instructions, by several with the be
 machine has, and from the middle of an epoch by the ranks of a job: no bytes differ (FAULTS 88).
 
 A transform is tried with its defaults, what it needs is in the reference's NEEDED or COLOURS;
-one whose defaults change nothing has its parameters in EXAMPLES.
+one whose defaults change nothing has its parameters in EXAMPLES. Those for boxes get boxes.
 """
 
+import json
 import random
 import re
+import shutil
 import sys
 
 import pytest
@@ -23,7 +25,7 @@ ROOM = SOURCE / "daemon" / "transform"
 FILES = re.findall(r"^\tX\((\w+)\)", (ROOM / "registry_list.h").read_text(), re.MULTILINE)
 NAMES = [name for file in FILES for name in re.findall(
     rf'^const struct transform_row transform_{file} = \{{\n\t\.name = "(\w+)",$',
-    (ROOM / "transforms" / f"{file}.c").read_text(), re.MULTILINE)]
+    next((ROOM / "transforms").rglob(f"{file}.c")).read_text(), re.MULTILINE)]
 EXAMPLES = {
     "ColorJitter": {"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1},
     "Grayscale": {"num_output_channels": 3},
@@ -40,6 +42,21 @@ EXAMPLES = {
 STREAM = {"order_seed": 7, "augment_seed": 9, "epochs": 1, "subset_start": 8, "subset_stop": 24,
           "batch_size": 3}
 RESIZE = {"name": "Resize", "size": [36, 30]}
+BOXED = ("RandomIoUCrop", "ConvertBoundingBoxFormat")
+UNSIZED = ("RandomIoUCrop", "RandomZoomOut", "ScaleJitter", "RandomShortestSize")
+
+
+@pytest.fixture(scope="module", name="boxed")
+def fixture_boxed(photos, tmp_path_factory):
+    """The photos with boxes: none of every fourth, and of every fourth one that reaches out."""
+    folder = tmp_path_factory.mktemp("boxed")
+    shutil.copytree(photos, folder / "photos")
+    files = sorted(file for file in (folder / "photos").rglob("*") if file.is_file())
+    rows = [{"path": str(file.relative_to(folder)), "label": place,
+             "boxes": [[-5 if place % 4 == 1 else 5, 4, 40, 30]] * (place % 4)}
+            for place, file in enumerate(files)]
+    (folder / "boxed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder / "boxed.jsonl"
 
 
 @pytest.fixture(scope="module", name="daemons")
@@ -66,7 +83,13 @@ def digests(daemon, photos, transforms, **fields):
     with daemon.connect() as peer:
         answer = peer.attach(photos, **{**STREAM, "transforms": transforms, **fields})
         assert answer.name == "attached", f"{answer.fields}: has it a place in EXAMPLES?"
-        return {position: digest_of(arrays) for _, position, arrays in peer.samples()}
+        keep = ["image", "label", "index", *["boxes"] * (photos.suffix == ".jsonl")]
+        return {position: digest_of(arrays) for _, position, arrays in peer.samples(keep)}
+
+
+def listed(transform):
+    """A list with the transform, whose images have one size."""
+    return [RESIZE, transform, *[RESIZE] * (transform["name"] in UNSIZED)]
 
 
 def example(daemon, photos, name):
@@ -76,7 +99,7 @@ def example(daemon, photos, name):
         transform.update(reference.COLOURS[name][1](random.Random(4)))
     while True:
         with daemon.connect() as peer:
-            answer = peer.attach(photos, **{**STREAM, "transforms": [RESIZE, transform]})
+            answer = peer.attach(photos, **{**STREAM, "transforms": listed(transform)})
         needs = re.search(rf"{name} needs '(\w+)'", answer.fields.get("text", ""))
         if not needs:
             return transform
@@ -89,9 +112,10 @@ def test_the_table_is_found():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_transform(daemons, photos, name):
+def test_a_transform(daemons, photos, boxed, name):
     plain, best = daemons
-    transforms = [RESIZE, example(plain, photos, name)]
+    photos = boxed if name.endswith("BoundingBoxes") or name in BOXED else photos
+    transforms = listed(example(plain, photos, name))
     reference = digests(plain, photos, transforms)
     assert sorted(reference) == list(range(16))
     assert digests(best, photos, transforms) == reference

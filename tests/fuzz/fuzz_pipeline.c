@@ -68,7 +68,12 @@ static void draw(const struct pipeline *pipeline, const uint8_t *head)
 		       head[1] & 7; /* else the sample has a size that the pipeline does not know */
 	int32_t width = settled ? SETTLED_WIDTH : edges[0] % 65500 + 1;
 	int32_t height = settled ? SETTLED_HEIGHT : edges[1] % 65500 + 1;
+	float box[4]; /* any numbers at all */
+	memcpy(box, head, sizeof(box));
+	must(pipeline_give_boxes(scratch, box, 1) == 0);
 	int r = pipeline_draw(pipeline, &key, width, height, scratch, &need, &fault);
+	if (r == 0)
+		pipeline_move(scratch, box, 1, true);
 	must(r == 0 || r == -ENOMEM || (r == PIPELINE_E_IMAGE && fault.text[0] != '\0'));
 	if (r)
 		return;

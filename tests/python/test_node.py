@@ -416,6 +416,26 @@ def test_torchvision_objects_hold_others():
         stoker.RandomChoice([ours, stoker.Grayscale(3)], p=[1, 2])])
 
 
+def test_detection_of_torchvision():
+    """Some keep their parameters by other names."""
+    def v2(name, **members):
+        return type(name, (), {"__module__": "torchvision.transforms.v2._geometry", **members})()
+
+    assert transforms.to_dicts([
+        v2("RandomIoUCrop", min_scale=0.5, max_scale=1.0, min_aspect_ratio=0.5, trials=9,
+           max_aspect_ratio=2.0, options=[0.1, 1.0]),
+        v2("FixedSizeCrop", crop_height=4, crop_width=5, fill=3, padding_mode="edge"),
+        v2("ConvertBoundingBoxFormat", format=type("Format", (), {"value": "XYWH"})()),
+        v2("SanitizeBoundingBoxes", min_size=2.0, min_area=1.0, labels_getter=None)]) == [
+        {"name": "RandomIoUCrop", "min_scale": 0.5, "max_scale": 1.0, "min_aspect_ratio": 0.5,
+         "max_aspect_ratio": 2.0, "sampler_options": [0.1, 1.0], "trials": 9},
+        {"name": "FixedSizeCrop", "size": [4, 5], "fill": 3, "padding_mode": "edge"},
+        {"name": "ConvertBoundingBoxFormat", "format": "XYWH"},
+        {"name": "SanitizeBoundingBoxes", "min_size": 2.0, "min_area": 1.0}]
+    with pytest.raises(TypeError, match="labels_getter is code of yours"):
+        transforms.to_dicts([v2("SanitizeBoundingBoxes", labels_getter=len)])
+
+
 def test_what_makes_tensors_in_torchvision():
     """Transforms of torchvision v2 are known by name: older versions do not have them."""
     tv = pytest.importorskip("torchvision.transforms")

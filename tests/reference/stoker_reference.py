@@ -17,6 +17,7 @@ import bisect
 import itertools
 import math
 
+import detection
 import keras_reference
 import numpy as np
 import pillow
@@ -79,7 +80,8 @@ def _crop_of(transform, size, uniform, below):
 
 # For tests: values of the parameters that some transforms require.
 NEEDED = {"size": 24, "padding": 3, "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4],
-          "degrees": 30, "kernel_size": 5,
+          "degrees": 30, "kernel_size": 5, "target_size": [40, 40], "min_size": [20, 31],
+          "format": "XYWH",
           "transforms": [{"name": "RandomHorizontalFlip"}, {"name": "RandomInvert", "p": 0.75}]}
 
 def posterize(image, bits):
@@ -190,6 +192,8 @@ def _apply(image, transform, uniform, below):
     if name == "RandomResizedCrop":
         box = _crop_of(transform, image.size, uniform, below)
         return functional.resized_crop(image, *box, pair(transform["size"]), filter_), box
+    if name in detection.KNOWN:
+        return detection.apply(image, transform, uniform, below)
     if name in warps.KNOWN:
         return warps.apply(image, transform, uniform, below)
     raise ValueError(name)

@@ -28,14 +28,15 @@ from ._timm import as_torchvision
 from .errors import PipelineError, short
 
 __all__ = [
-    "AspectResize", "AutoAugment", "CenterCrop", "ColorJitter", "Compose", "CutMix",
-    "GaussianBlur", "FiveCrop", "Grayscale", "ImageDataGenerator", "MixUp", "Normalize", "Pad",
-    "RandAugment", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
-    "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale",
-    "RandomHorizontalFlip", "RandomInvert", "RandomOrder", "RandomPerspective",
-    "RandomPosterize", "RandomResizedCrop", "RandomRotation", "RandomSolarize",
-    "RandomVerticalFlip", "Resize", "TenCrop", "ToTensor", "Transform",
-    "TrivialAugmentWide",
+    "AspectResize", "AutoAugment", "CenterCrop", "ClampBoundingBoxes", "ColorJitter", "Compose",
+    "ConvertBoundingBoxFormat", "CutMix", "FixedSizeCrop", "GaussianBlur", "FiveCrop", "Grayscale",
+    "ImageDataGenerator", "MixUp", "Normalize", "Pad", "RandAugment", "RandomAdjustSharpness",
+    "RandomAffine", "RandomApply", "RandomAutocontrast", "RandomChoice", "RandomCrop",
+    "RandomEqualize", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip", "RandomInvert",
+    "RandomIoUCrop", "RandomOrder", "RandomPerspective", "RandomPhotometricDistort",
+    "RandomPosterize", "RandomResizedCrop", "RandomRotation", "RandomShortestSize",
+    "RandomSolarize", "RandomVerticalFlip", "RandomZoomOut", "Resize", "SanitizeBoundingBoxes",
+    "ScaleJitter", "TenCrop", "ToTensor", "Transform", "TrivialAugmentWide",
 ]
 
 Size = Union[int, Sequence[int]]
@@ -366,6 +367,92 @@ class TrivialAugmentWide(Transform):
     fill: Optional[Union[Number, Sequence[Number]]] = None
 
 
+@dataclass(frozen=True)
+class RandomIoUCrop(Transform):
+    """For samples with boxes: a crop with the middle of a box in it, which overlaps that by at
+    least one of ``sampler_options`` (from 1 on: no crop). Boxes whose middle is outside become
+    0, 0, 0, 0: SanitizeBoundingBoxes drops them."""
+
+    min_scale: float = 0.3
+    max_scale: float = 1.0
+    min_aspect_ratio: float = 0.5
+    max_aspect_ratio: float = 2.0
+    sampler_options: Optional[Sequence[float]] = None
+    trials: int = 40
+
+
+@dataclass(frozen=True)
+class RandomZoomOut(Transform):
+    fill: Union[Number, Sequence[Number]] = 0
+    side_range: Sequence[float] = (1.0, 4.0)
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class ScaleJitter(Transform):
+    target_size: Size
+    scale_range: Sequence[float] = (0.1, 2.0)
+    interpolation: str = "bilinear"
+    antialias: Optional[bool] = True
+
+
+@dataclass(frozen=True)
+class RandomShortestSize(Transform):
+    """Shorter side to one of ``min_size``, longer one to ``max_size`` at most."""
+
+    min_size: Size
+    max_size: Optional[int] = None
+    interpolation: str = "bilinear"
+    antialias: Optional[bool] = True
+
+
+@dataclass(frozen=True)
+class FixedSizeCrop(Transform):
+    """A crop where the picture is larger, padding at the right and the bottom where it is smaller.
+    Boxes of which the crop leaves nothing are dropped: they become NaN in their places."""
+
+    size: Size
+    fill: Union[Number, Sequence[Number]] = 0
+    padding_mode: str = "constant"
+
+
+@dataclass(frozen=True)
+class RandomPhotometricDistort(Transform):
+    brightness: Sequence[float] = (0.875, 1.125)
+    contrast: Sequence[float] = (0.5, 1.5)
+    saturation: Sequence[float] = (0.5, 1.5)
+    hue: Sequence[float] = (-0.05, 0.05)
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class SanitizeBoundingBoxes(Transform):
+    """Drops boxes that are too small or reach out of the picture. They become NaN and keep their
+    places, so that labels of boxes stay as they are: ``labels_getter`` has nothing to do."""
+
+    min_size: float = 1.0
+    min_area: float = 1.0
+    labels_getter: Optional[str] = "default"
+
+    def __post_init__(self) -> None:
+        if callable(self.labels_getter):
+            raise TypeError("SanitizeBoundingBoxes: labels_getter is code of yours, and none is "
+                            "needed here: a dropped box becomes NaN and keeps its place, so leave "
+                            "it out and take the labels where the box is not NaN")
+
+
+@dataclass(frozen=True)
+class ClampBoundingBoxes(Transform):
+    """Clips boxes to the picture."""
+
+
+@dataclass(frozen=True)
+class ConvertBoundingBoxFormat(Transform):
+    """Boxes come in this format: XYXY, as they are else, XYWH or CXCYWH."""
+
+    format: str
+
+
 _KNOWN = {name: globals()[name] for name in __all__ if name != "Transform"}
 
 _OWN = "stoker.Map(function) runs a function of yours in its place, in processes of yours"
@@ -456,6 +543,10 @@ def _from_torchvision(transform: Any) -> List[Dict[str, Any]]:
     # On the images that stoker decodes torchvision always antialiases, whatever this says.
     values = {field.name: getattr(transform, field.name) for field in fields(_KNOWN[name])
               if field.name != "antialias" and hasattr(transform, field.name)}
+    if name == "FixedSizeCrop":
+        values["size"] = (transform.crop_height, transform.crop_width)
+    if name == "RandomIoUCrop":
+        values["sampler_options"] = transform.options
     return [_KNOWN[name](**values).to_dict()]
 
 

@@ -26,6 +26,8 @@ const char *tool_text(const struct tool *tool);
 uint64_t tool_bytes(const struct tool *tool);
 int tool_draw(struct tool *tool, const struct draw_key *key, const int32_t size[2],
 	      struct rect *need_out, char *words, size_t words_size);
+int tool_give_boxes(struct tool *tool, const float *numbers, uint32_t count);
+void tool_move(struct tool *tool, float *numbers, uint32_t count, bool boxes);
 int tool_apply(struct tool *tool, const struct image *image, void *out);
 double tool_exact(int function, double x);
 uint64_t tool_order(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position);
@@ -94,6 +96,16 @@ EXPORT int tool_draw(struct tool *tool, const struct draw_key *key, const int32_
 			      &fault);
 	say(words, words_size, &fault);
 	return r;
+}
+
+EXPORT int tool_give_boxes(struct tool *tool, const float *numbers, uint32_t count)
+{
+	return pipeline_give_boxes(tool->scratch, numbers, count);
+}
+
+EXPORT void tool_move(struct tool *tool, float *numbers, uint32_t count, bool boxes)
+{
+	pipeline_move(tool->scratch, numbers, count, boxes);
 }
 
 EXPORT int tool_apply(struct tool *tool, const struct image *image, void *out)

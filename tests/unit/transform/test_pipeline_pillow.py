@@ -185,6 +185,20 @@ def random_colour(rng):
     return {"name": name, **reference.COLOURS[name][1](rng), **p}
 
 
+def random_detection(rng):
+    return rng.choice([
+        lambda: {"name": "RandomZoomOut", "fill": random_fill(rng), "p": rng.choice([0.5, 1])},
+        lambda: {"name": "ScaleJitter", "target_size": random_pair(rng, 90),
+                 "interpolation": rng.choice(FILTERS)},
+        lambda: {"name": "RandomShortestSize", "min_size": rng.choice([40, [20, 33, 61]]),
+                 "max_size": rng.choice([None, 70]), "interpolation": rng.choice(FILTERS)},
+        lambda: {"name": "FixedSizeCrop", "size": random_pair(rng, 80), "fill": random_fill(rng),
+                 "padding_mode": rng.choice(BORDERS)},
+        lambda: {"name": "RandomPhotometricDistort", "p": rng.choice([0.5, 1])},
+        lambda: {"name": "RandomIoUCrop"},
+    ])()
+
+
 def random_transform(rng):
     return rng.choice([
         lambda: {"name": "Resize", "size": random_pair(rng, 120),
@@ -247,6 +261,21 @@ def test_any_list(seed):
             assert "Resize" in str(refused) or "must be > 0" in str(refused), refused
             continue
         done += 1
+
+
+def test_lists_of_detection():
+    """Without boxes: what they are for has tests in test_detection.py."""
+    rng = random.Random(35)
+    for position in range(200):
+        transforms = [random_detection(rng) for _ in range(rng.randint(1, 3))]
+        transforms.append(rng.choice([
+            {"name": "FixedSizeCrop", "size": random_pair(rng, 80)},
+            {"name": "Resize", "size": random_pair(rng, 80)}]))
+        image = noise(rng, *random_size(rng))
+        try:
+            compare(image, transforms, "uint8", "NHWC", (35, 1, position))
+        except (Refused, ValueError) as refused:
+            assert re.search(NOTHING_LEFT, str(refused)), refused
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])

@@ -13,6 +13,7 @@ from stoker import transforms
 from test_pipeline_pillow import LIB, Tool, reference
 
 LIB.tool_transform.restype = LIB.tool_parameter.restype = ctypes.c_char_p
+UNSIZED = ("RandomIoUCrop", "RandomZoomOut", "ScaleJitter", "RandomShortestSize")
 EXAMPLES = {"Grayscale": {"num_output_channels": 3}}
 
 
@@ -40,8 +41,11 @@ def example(name):
 
 
 def text(transform):
-    size = [] if transform["name"].endswith("Crop") else [{"name": "CenterCrop", "size": 24}]
-    return Tool([*size, transform]).text
+    """Of a list with the transform, in one size."""
+    size = {"name": "CenterCrop", "size": 24}
+    if transform["name"].endswith("Crop") and transform["name"] != "RandomIoUCrop":
+        return Tool([transform]).text
+    return Tool([size, transform, *[size] * (transform["name"] in UNSIZED)]).text
 
 
 def test_the_python_client_has_all_of_them_and_no_others():
