@@ -224,7 +224,7 @@ def test_other_classes_are_not_read_by_the_daemon(folder, monkeypatch):
     (code.Endless(), {"num_workers": 0}, "IterableDataset"),
     (code.Nested(), {"num_workers": 0}, "num_workers=0 runs your code here"),
     (code.Nested(), {"batch_size": None, "num_workers": 0}, "batch_size=None"),
-    (code.Nested(), {"sampler": lambda: code.Backwards(range(9)), "num_workers": 0}, "Backwards"),
+    (code.Nested(), {"sampler": lambda: code.Permuted(range(9)), "num_workers": 0}, "Permuted"),
     (code.Growing(), {"collate_fn": code.pad, "num_workers": 0}, "collate_fn is your own"),
     (code.Locked(), {}, "Locked.stream cannot be pickled"),
 ], ids=lambda value: type(value).__name__)
@@ -290,7 +290,7 @@ def test_ranks_without_a_sampler_are_told(make, folder, monkeypatch, caplog):
 @pytest.mark.parametrize("dataset, options, why", [
     (code.Growing(), {"collate_fn": code.pad, "shuffle": True, "num_workers": 2},
      "collate_fn is your own"),
-    (code.Nested(), {"sampler": lambda: code.Backwards(range(9)), "num_workers": 2}, "Backwards"),
+    (code.Nested(), {"sampler": lambda: code.Permuted(range(9)), "num_workers": 2}, "Permuted"),
     (code.Nested(), {"batch_size": 1, "batch_sampler": [[1, 2], [3], [5] * 9]}, "list may look"),
     (code.Texts(), {}, "0 is a str"), (code.Nested(5), {"batch_size": None}, "batch_size=None"),
 ], ids=lambda value: type(value).__name__)

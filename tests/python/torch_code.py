@@ -147,12 +147,14 @@ class Broken(Lines):
             yield sample
 
 
-class Backwards(Sampler):
+class Permuted(Sampler):
+    """Draws when it is asked for an iterator."""
+
     def __init__(self, source):
         self.source = source
 
     def __iter__(self):
-        return iter(range(len(self.source)))
+        return iter(torch.randperm(len(self.source)).tolist())
 
     def __len__(self):
         return len(self.source)

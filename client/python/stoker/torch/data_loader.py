@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import logging
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Union
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple,
+                    Optional, Union)
 
 import numpy as np
 import torch
@@ -23,7 +24,7 @@ from ..errors import Error, SampleError
 from ..node import Node, connect
 from ..produce.kept import KeptSource
 from ..state import Place
-from . import draw as drawing
+from . import accelerated, draw as drawing
 from .batches import Batches, Run, batches_of, opener
 from .iterable import Streams, Turns, streams_of
 from .lowering import Lowered, lowered
@@ -81,6 +82,11 @@ class DataLoader(torch.utils.data.DataLoader):
         known = [*inspect.signature(DataLoader.__init__).parameters][1:]
         _options.refuse((name for name in options if name not in known), known)
         super().__init__(*args, **options)
+        self.begin(device, node)
+        accelerated.keep(DataLoader, _Placed)
+
+    def begin(self, device: Any, node: Optional[Node]) -> None:
+        """What it has beside torch's own."""
         self.device = device
         self.node = node
         self._way: Optional[_Way] = None
@@ -91,6 +97,12 @@ class DataLoader(torch.utils.data.DataLoader):
         self._now: Union[None, _Epoch, _Run, Turns] = None
         self._stream: Optional[_loader.Loader] = None  # the last one: its dataset stays open
         self._warned = False
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name):
+            if name == accelerated.MARK:  # it is about to make one of its own of this
+                accelerated.keep(DataLoader, _Placed)
+            raise AttributeError(f"a {type(self).__qualname__} has no attribute {name!r}")
 
     def __iter__(self) -> Any:
         way = self._decided()
@@ -289,6 +301,17 @@ class DataLoader(torch.utils.data.DataLoader):
     def _options(self, seed: int) -> Dict[str, Any]:
         return {"shuffle": False, "augment_seed": seed, "rank": 0, "world_size": 1,
                 "timeout": self.timeout or None}
+
+
+class _Placed(DataLoader):
+    """In the place of torch's own in a loader of Accelerate, which counts by itself how far it is,
+    and takes a state for torchdata's."""
+
+    @property
+    def state_dict(self) -> Any:
+        raise AttributeError("Accelerate keeps the place: skip_first_batches() goes on there")
+
+    load_state_dict = state_dict
 
 
 class _Epoch:

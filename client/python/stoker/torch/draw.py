@@ -8,16 +8,19 @@ import base64
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Union
 
 import torch
-from torch.utils.data import (BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler,
-                              WeightedRandomSampler)
+from torch.utils.data import (BatchSampler, RandomSampler, Sampler, SequentialSampler,
+                              SubsetRandomSampler, WeightedRandomSampler)
 from torch.utils.data.distributed import DistributedSampler
 
 if TYPE_CHECKING:
     from torch.utils.data import DataLoader
 
 # These draw nothing that a training changes meanwhile, so a whole epoch can be drawn at once.
-_KNOWN = (RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler,
-          DistributedSampler)
+_KNOWN = (BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler,
+          WeightedRandomSampler, DistributedSampler)
+# So do those that other libraries make of them.
+_LIBRARIES = ("accelerate", "lightning", "lightning_fabric", "pytorch_lightning")
+_WITHIN = ("batch_sampler", "_batch_sampler", "_sampler", "sampler", "dataset")
 
 
 class Draw(NamedTuple):
@@ -36,13 +39,11 @@ class Draw(NamedTuple):
 
 def as_it_goes(loader: DataLoader[Any]) -> Optional[str]:
     """Why an epoch of this loader cannot be drawn at once; None: it can be."""
-    sampler = loader.sampler
-    if loader.batch_sampler is not None:
-        if type(loader.batch_sampler) is not BatchSampler:
-            return f"{_name(loader.batch_sampler)} may look at the training while it draws batches"
-        sampler = loader.batch_sampler.sampler
-    if type(sampler) not in _KNOWN:
-        return f"{_name(sampler)} may look at the training while it draws"
+    for sampler in _samplers(loader):
+        library = type(sampler).__module__.partition(".")[0] in _LIBRARIES
+        if type(sampler) not in _KNOWN and not library:
+            what = "draws" if sampler is not loader.batch_sampler else "draws batches"
+            return f"{_name(sampler)} may look at the training while it {what}"
     return None
 
 
@@ -51,9 +52,12 @@ def draw(loader: DataLoader[Any], seed: Optional[int] = None) -> Draw:
     generators = _generators(loader)
     before = [_text(generator) for generator in generators]
     single = loader.batch_sampler is None
-    batches: Iterator[Any] = iter(loader.sampler if single else loader.batch_sampler)
+    sampler: Any = loader.sampler if single else loader.batch_sampler
+    batches: Iterator[Any] = iter(sampler)
     if seed is None:
         seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
+        if loader.num_workers > 0:  # as torch starts its workers: a sampler may draw at iter()
+            batches = iter(sampler)
     if as_it_goes(loader) is not None:
         return Draw(([index] for index in batches) if single else batches, seed, before)
     return Draw([[int(batch)] if single else [int(index) for index in batch] for batch in batches],
@@ -76,16 +80,29 @@ def draw_again(loader: DataLoader[Any], generators: List[str], seed: Optional[in
         torch.default_generator.set_state(default)
 
 
-def _sampler(loader: DataLoader[Any]) -> Any:
-    return getattr(loader.batch_sampler, "sampler", loader.sampler)
+def _samplers(loader: DataLoader[Any]) -> List[Any]:
+    """The loader's, and those within them, the outermost first."""
+    found: List[Any] = [loader.sampler if loader.batch_sampler is None else loader.batch_sampler]
+    while True:
+        held = (getattr(found[-1], name, None) for name in _WITHIN)
+        within = next((one for one in held if _draws(one)), None)
+        if within is None or any(within is one for one in found):
+            return found
+        found.append(within)
+
+
+def _draws(thing: Any) -> bool:
+    """Is it a sampler, or what a library put around one?"""
+    return isinstance(thing, Sampler) or \
+        type(thing).__module__.partition(".")[0] in _LIBRARIES
 
 
 def _generators(loader: DataLoader[Any]) -> List[Any]:
-    """The default one, that of the loader and that of its sampler, each once."""
+    """The default one, that of the loader and those of its samplers, each once."""
     out = [torch.default_generator]
-    sampler = _sampler(loader)
-    for generator in (loader.generator, getattr(sampler, "generator", None)):
-        if generator is not None and all(generator is not one for one in out):
+    for one in (loader, *_samplers(loader)):
+        generator = getattr(one, "generator", None)
+        if generator is not None and all(generator is not other for other in out):
             out.append(generator)
     return out
 
@@ -104,8 +121,7 @@ def _name(thing: object) -> str:
 
 def of_sampler(loader: DataLoader[Any]) -> Dict[str, int]:
     """What a DistributedSampler draws by, beside its seed."""
-    sampler = _sampler(loader)
-    return {"epoch": sampler.epoch} if isinstance(sampler, DistributedSampler) else {}
+    return {"epoch": sampler.epoch for sampler in _distributed(loader)}
 
 
 def ahead(loader: DataLoader[Any]) -> int:
@@ -115,12 +131,14 @@ def ahead(loader: DataLoader[Any]) -> int:
 
 def is_distributed(loader: DataLoader[Any]) -> bool:
     """Does each rank have its own part of the samples?"""
-    sampler = _sampler(loader)
-    return isinstance(sampler, DistributedSampler) or \
-        (hasattr(sampler, "num_replicas") and hasattr(sampler, "rank"))
+    return any(hasattr(sampler, "rank") and hasattr(sampler, "num_replicas")
+               or hasattr(sampler, "process_index") for sampler in _samplers(loader))
 
 
 def set_epoch(loader: DataLoader[Any], epoch: int) -> None:
-    sampler = _sampler(loader)
-    if isinstance(sampler, DistributedSampler):
+    for sampler in _distributed(loader):
         sampler.set_epoch(epoch)
+
+
+def _distributed(loader: DataLoader[Any]) -> List[Any]:
+    return [one for one in _samplers(loader) if isinstance(one, DistributedSampler)]
