@@ -287,6 +287,28 @@ def test_ranks_without_a_sampler_are_told(make, folder, monkeypatch, caplog):
     assert len(told) == 1 and "each of the 2 ranks gets all samples" in told[0].message
 
 
+@pytest.mark.parametrize("options", [
+    {"shuffle": True}, {"sampler": code.Permuted(range(30))}], ids=lambda options: [*options][0])
+def test_a_state_of_what_is_left_to_torch(make, options):
+    """As Lightning takes one with each checkpoint."""
+    torch.manual_seed(4)
+    first = make(code.Nested(), 4, **options)
+    assert first.state_dict() == {"stoker": 1}
+    batches = iter(first)
+    next(batches), next(batches)
+    state = json.loads(json.dumps(first.state_dict()))
+    rest = list(batches)
+    assert len(rest) > 5 and first.state_dict() == {"stoker": 1}
+    torch.manual_seed(8)
+    before = torch.get_rng_state()
+    second = make(code.Nested(), 4, **options)
+    second.load_state_dict(state)
+    batches = iter(second)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert_equal(list(batches), rest)
+    assert_equal([len(batch["number"]) for batch in second][:5], [4] * 5)
+
+
 @pytest.mark.parametrize("dataset, options, why", [
     (code.Growing(), {"collate_fn": code.pad, "shuffle": True, "num_workers": 2},
      "collate_fn is your own"),

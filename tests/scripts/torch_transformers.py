@@ -5,6 +5,7 @@
 second half of an epoch is trained from a checkpoint."""
 import sys
 import warnings
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -12,12 +13,13 @@ from torch import nn
 from torch.utils.data import RandomSampler
 from torch.utils.data import DataLoader  # or: from stoker.torch import DataLoader
 from torchvision import datasets, transforms
-from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 import made
 
 warnings.filterwarnings("ignore")
 lines, loaders = [], []
+out = str(Path(__file__).parent / "out")
 
 
 class Model(nn.Module):
@@ -55,15 +57,17 @@ class Stop(TrainerCallback):
 
 def trainer(*callbacks):
     torch.manual_seed(3)
-    return Pictures(Model(), TrainingArguments(
-        sys.argv[1], per_device_train_batch_size=3, num_train_epochs=3, use_cpu=True, seed=4,
+    made = Pictures(Model(), TrainingArguments(
+        out, per_device_train_batch_size=3, num_train_epochs=3, use_cpu=True, seed=4,
         save_strategy="steps", save_steps=5, eval_strategy="epoch", report_to=[],
         logging_strategy="no", disable_tqdm=True, remove_unused_columns=False,
         ddp_backend="gloo"),
         train_dataset=data, eval_dataset=data, callbacks=list(callbacks))
+    made.remove_callback(PrinterCallback)
+    return made
 
 
-first = TrainingArguments(sys.argv[1], use_cpu=True, ddp_backend="gloo")
+first = TrainingArguments(out, use_cpu=True, ddp_backend="gloo")
 if first.process_index == 0:
     made.pictures(sys.argv[1])
 dist.barrier()

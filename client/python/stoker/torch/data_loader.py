@@ -20,7 +20,7 @@ from torch.utils.data._utils.pin_memory import pin_memory
 from .. import _options, loader as _loader
 from .. import samplers
 from .._device import Copier, DeviceIteration
-from ..errors import Error, SampleError
+from ..errors import SampleError
 from ..node import Node, connect
 from ..produce.kept import KeptSource
 from ..state import Place
@@ -31,6 +31,7 @@ from .lowering import Lowered, lowered
 from .own_code import collated, source_of
 from .subsets import indices_within, within
 from .tensors import Cuda, hander, tensor_of
+from .theirs import Theirs
 
 __all__ = ["DataLoader"]
 
@@ -94,7 +95,7 @@ class DataLoader(torch.utils.data.DataLoader):
         self._seed: Optional[int] = None  # that persistent workers keep
         self._passes = 0  # with this seed
         self._resume: Optional[Mapping[str, Any]] = None
-        self._now: Union[None, _Epoch, _Run, Turns] = None
+        self._now: Union[None, _Epoch, _Run, Turns, Theirs] = None
         self._stream: Optional[_loader.Loader] = None  # the last one: its dataset stays open
         self._warned = False
 
@@ -107,7 +108,8 @@ class DataLoader(torch.utils.data.DataLoader):
     def __iter__(self) -> Any:
         way = self._decided()
         if way.by is None:
-            return self._torch_iter()
+            self._now = self._torchs()
+            return self._now
         if not isinstance(way.by, Streams):
             self._warn_of_ranks()
         drawn = self._draw()
@@ -137,14 +139,12 @@ class DataLoader(torch.utils.data.DataLoader):
     def state_dict(self) -> Dict[str, Any]:
         """Where to resume: what JSON can hold. It counts the batches that the program has got.
 
-        Exact where the daemon or producers make the samples, for any ``num_workers``. Raises Error
-        where torch's own DataLoader does.
+        Exact where the daemon or producers make the samples, for any ``num_workers``. Where torch's
+        own DataLoader does, the order goes on; what samples draw there follows the program's own
+        generators, and batches that had come are made again and left out.
         """
         if self._resume is not None:
             return dict(self._resume)
-        if self._decided().by is None:
-            raise Error("torch's own DataLoader makes these batches, and cannot say where it is: "
-                        f"{self.plan()}")
         now = self._now
         if now is None or now.at_end():  # the next epoch is not drawn yet
             return {"stoker": 1}
@@ -240,11 +240,12 @@ class DataLoader(torch.utils.data.DataLoader):
         return (f"the daemon reads and decodes {what}{' and runs ' if known else ''}"
                 f"{', '.join(known)}; {self.num_workers} producers run {', '.join(names)}")
 
-    def _torch_iter(self) -> Iterator[Any]:
-        batches: Iterator[Any] = super().__iter__()
-        if self.device is None:
-            return batches
-        return map(hander(self), batches)
+    def _torchs(self) -> Theirs:
+        begun, self._resume = self._resume or {}, None
+        if "epoch" in begun:
+            drawing.set_epoch(self, int(begun["epoch"]))
+        self._passes = 1
+        return Theirs(self, super().__iter__, begun)
 
     def _warn_of_ranks(self) -> None:
         up = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1

@@ -5,6 +5,7 @@ sequence as in torch's DataLoader with workers, so it is the same order. One thr
 from __future__ import annotations
 
 import base64
+import contextlib
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Union
 
 import torch
@@ -49,8 +50,7 @@ def as_it_goes(loader: DataLoader[Any]) -> Optional[str]:
 
 def draw(loader: DataLoader[Any], seed: Optional[int] = None) -> Draw:
     """The next epoch. ``seed``: that of workers which are kept."""
-    generators = _generators(loader)
-    before = [_text(generator) for generator in generators]
+    before = states(loader)
     single = loader.batch_sampler is None
     sampler: Any = loader.sampler if single else loader.batch_sampler
     batches: Iterator[Any] = iter(sampler)
@@ -65,8 +65,20 @@ def draw(loader: DataLoader[Any], seed: Optional[int] = None) -> Draw:
 
 
 def draw_again(loader: DataLoader[Any], generators: List[str], seed: Optional[int]) -> Draw:
-    """The epoch that was drawn with generators in these states. torch's default generator is left
-    as it is: it belongs to the program. Raises ValueError."""
+    """The epoch that was drawn with generators in these states. Raises ValueError."""
+    with states_again(loader, generators):
+        return draw(loader, seed)
+
+
+def states(loader: DataLoader[Any]) -> List[str]:
+    """Of all generators that an epoch's order is drawn from."""
+    return [_text(generator) for generator in _generators(loader)]
+
+
+@contextlib.contextmanager
+def states_again(loader: DataLoader[Any], generators: List[str]) -> Iterator[None]:
+    """They are as they were then. torch's default generator is put back: it belongs to the program.
+    Raises ValueError."""
     ours = _generators(loader)
     if len(generators) != len(ours):
         raise ValueError(f"the state is of a loader with {len(generators)} generators, and this "
@@ -75,7 +87,7 @@ def draw_again(loader: DataLoader[Any], generators: List[str], seed: Optional[in
     try:
         for generator, text in zip(ours, generators):
             generator.set_state(_state(text))
-        return draw(loader, seed)
+        yield
     finally:
         torch.default_generator.set_state(default)
 
