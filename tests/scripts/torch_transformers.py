@@ -19,7 +19,7 @@ import made
 
 warnings.filterwarnings("ignore")
 lines, loaders = [], []
-out = str(Path(__file__).parent / "out")
+out = str(Path(__file__).parent / "checkpoints")
 
 
 class Model(nn.Module):
