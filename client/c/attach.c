@@ -253,11 +253,13 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 		message->views = options->views;
 	message->accept_fd = true;
 	message->accept_moves = true;
+	message->accept_names = true;
 	message->start = text_of(options->start);
 	message->pace = text_of(options->pace);
 	if (options->priority)
 		message->priority = options->priority;
 	message->expect_dataset = text_of(options->expect_dataset);
+	message->expect_names = text_of(options->expect_names);
 	message->expect_pipeline = text_of(options->expect_pipeline);
 	message->expect_sampling = text_of(options->expect_sampling);
 	message->expect_description = text_of(options->expect_description);
@@ -363,6 +365,7 @@ void attach_inform(struct attach_info *out, const struct message_attached *attac
 {
 	char words[512];
 	text_copy(out->dataset, sizeof(out->dataset), attached->dataset_fingerprint);
+	text_copy(out->names_of_files, sizeof(out->names_of_files), attached->names_fingerprint);
 	text_copy(out->pipeline, sizeof(out->pipeline), attached->pipeline_hash);
 	text_copy(out->sampling, sizeof(out->sampling), attached->sampling_hash);
 	text_copy(out->description, sizeof(out->description), attached->digest);
@@ -376,6 +379,7 @@ void attach_inform(struct attach_info *out, const struct message_attached *attac
 		.image = field_of(ring_find(ring, "image"), "image"),
 		.label = field_of(ring_find(ring, "label"), "label"),
 		.dataset = out->dataset,
+		.names = out->names_of_files,
 		.pipeline = out->pipeline,
 		.sampling = out->sampling,
 		.description = out->description,

@@ -48,7 +48,8 @@ int attach_settle_resize(struct attach *attach, bool known, const char **note_ou
 /* The caller's info, and the memory of its texts. */
 struct attach_info {
 	struct stoker_info info;
-	char dataset[33], pipeline[33], sampling[33], resize[17], description[33];
+	char dataset[33], names_of_files[33], pipeline[33], sampling[33], resize[17],
+		description[33];
 	char names[STOKER_FIELDS_MAX][16];
 	char note[640];
 };

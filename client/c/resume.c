@@ -43,9 +43,12 @@ int resume_keep(struct resume *resume, const struct message *attach,
 	resume->size = (size_t)size;
 	resume->limit_ms = limit_ms;
 	resume->inflight = attach->attach.inflight;
-	memcpy(resume->dataset, attached->dataset_fingerprint.data,
+	bool known = attached->dataset_fingerprint.size > 0;
+	text_copy(resume->dataset, sizeof(resume->dataset),
+		  known ? attached->dataset_fingerprint : attach->attach.expect_dataset);
+	text_copy(resume->names, sizeof(resume->names), attached->names_fingerprint);
+	memcpy(resume->pipeline, attached->pipeline_hash.data,
 	       32); /* the codec has checked its size */
-	memcpy(resume->pipeline, attached->pipeline_hash.data, 32);
 	text_copy(resume->sampling, sizeof(resume->sampling), attached->sampling_hash);
 	keep_place(resume, &attach->attach, attached);
 	return 0;
@@ -71,7 +74,8 @@ int resume_attach(const struct resume *resume, struct decoder_memory *memory, st
 	attach->epoch = resume->epoch;
 	attach->position = resume->position;
 	attach->epochs = resume->end ? resume->end - resume->epoch : 0;
-	attach->expect_dataset = (struct text){resume->dataset, 32};
+	attach->expect_dataset = (struct text){resume->dataset, strlen(resume->dataset)};
+	attach->expect_names = (struct text){resume->names, strlen(resume->names)};
 	attach->expect_pipeline = (struct text){resume->pipeline, 32};
 	attach->expect_sampling = (struct text){resume->sampling, strlen(resume->sampling)};
 	attach->expect_description = (struct text){0}; /* a daemon that knows more has others */

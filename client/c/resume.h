@@ -18,7 +18,7 @@
 struct resume {
 	uint8_t *attach; /* owned; its frame; NULL: not attached */
 	size_t size;
-	char dataset[33], pipeline[33], sampling[33];
+	char dataset[33], names[33], pipeline[33], sampling[33];
 	uint64_t epoch, position; /* the caller has had everything before */
 	uint64_t end;		  /* the epoch after the last one; 0: endless */
 	uint64_t inflight;	  /* as the caller last set it */

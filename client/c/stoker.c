@@ -277,6 +277,12 @@ static int stoker_take_batch(struct stoker *stoker, const struct message_batch *
 		return fault_say(&stoker->fault, r, "out of memory");
 	}
 	resume_pass(&stoker->resume, message->next_epoch, message->next_position);
+	if (message->dataset_fingerprint.size) {
+		text_copy(stoker->resume.dataset, sizeof(stoker->resume.dataset),
+			  message->dataset_fingerprint);
+		(void)token_learn(&stoker->token, message->dataset_fingerprint,
+				  &stoker->fault); /* without memory it says less */
+	}
 	stoker->last_lease = message->lease;
 	handle_forget_stall(stoker);
 	batch->connected = stoker->connected;

@@ -220,12 +220,15 @@ struct stoker_options {
 
 	/* Of samples that producers make: "no": they may differ at each visit, and none is kept. */
 	const char *dataset_pure;
+
+	/* As expect_dataset: the `names` of the info that a place is to go on with. */
+	const char *expect_names;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                       \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
 	}
 
 /*
@@ -256,7 +259,9 @@ struct stoker_info {
 	uint64_t samples; /* in an epoch, all ranks together */
 	uint64_t batches; /* in a whole epoch, for this rank */
 	struct stoker_field image, label;
-	const char *dataset;  /* fingerprint, 32 hexadecimal digits: for expect_dataset */
+	/* Fingerprint, 32 hexadecimal digits: for expect_dataset. "": of a large folder only
+	 * `names` is known yet; stoker_token() has the other once it is. */
+	const char *dataset;
 	const char *pipeline; /* hash of transforms, dtype and layout: for expect_pipeline */
 	const char
 		*sampling; /* hash of order, sampler, echo and views, or "": for expect_sampling */
@@ -275,6 +280,8 @@ struct stoker_info {
 	/* Digest of all that decides about the bytes but the dataset: for expect_description; ""
 	 * from an older daemon. It stands for `pipeline`, `sampling`, seeds, subset and more. */
 	const char *description;
+
+	const char *names; /* fingerprint of a large folder's names, or "": for expect_names */
 };
 
 /* Samples that are contiguous in memory. */

@@ -23,10 +23,12 @@ static const struct kind {
 			offsetof(struct message_attached, field)                                   \
 	}
 	KIND(dataset, dataset_fingerprint),
+	KIND(names, names_fingerprint),
 	KIND(pipeline, pipeline_hash),
 	KIND(sampling, sampling_hash),
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
+#define OF_DATASET 2 /* the first of them, each of which may be lacking */
 
 static const struct kind *kind_of(struct text name)
 {
@@ -205,6 +207,8 @@ static int read_first(struct token *out, const struct value *first, struct fault
 		pack_string(read.packer, "fingerprints");
 		size_t map = pack_map_begin(read.packer);
 		for (size_t i = 0; i < KINDS; i++) {
+			if (strcmp(kinds[i].name, "names") == 0)
+				continue;
 			pack_string(read.packer, kinds[i].name);
 			pack_text(read.packer, value_text(value_get(first, kinds[i].name)));
 		}
@@ -368,7 +372,8 @@ static int pack_fingerprints(struct packer *packer, const struct token *was,
 	for (uint32_t i = 0; i < value_count(theirs); i++) {
 		const struct kind *kind = kind_of(value_key(theirs, i));
 		struct text value = value_text(value_at(theirs, i));
-		if (!kind) {
+		bool lacks = kind && kind < kinds + OF_DATASET && !found(kind, attached).size;
+		if (!kind || lacks) {
 			pack_text(packer, value_key(theirs, i));
 			pack_text(packer, value);
 		} else if (!texts_equal(value, found(kind, attached))) {
@@ -378,7 +383,15 @@ static int pack_fingerprints(struct packer *packer, const struct token *was,
 			return token_refuse(fault, value_key(theirs, i), one, own);
 		}
 	}
-	for (size_t i = 0; i < (digest ? 1 : KINDS); i++) {
+	struct text names = value_text(value_get(theirs, "names"));
+	if (names.size && !value_get(theirs, "dataset") && !attached->names_fingerprint.size) {
+		char one[64];
+		text_copy(one, sizeof(one), names);
+		return token_refuse(fault, (struct text){"names", 5}, one, "none");
+	}
+	for (size_t i = 0; i < (digest ? OF_DATASET : KINDS); i++) {
+		if (i < OF_DATASET && !found(&kinds[i], attached).size)
+			continue;
 		pack_string(packer, kinds[i].name);
 		pack_text(packer, found(&kinds[i], attached));
 	}
@@ -412,6 +425,35 @@ int token_make(struct token *out, const struct token *was, const struct message_
 	r = r ? r : token_finish(out, fault);
 	if (r)
 		token_deinit(out);
+	return r;
+}
+
+int token_learn(struct token *token, struct text dataset, struct fault *fault)
+{
+	const struct value *fingerprints = value_get(token->map, "fingerprints");
+	struct token learnt;
+	if (value_get(fingerprints, "dataset"))
+		return 0;
+	int r = token_begin(&learnt, fault);
+	if (r)
+		return r;
+	pack_map(learnt.packer, 3);
+	pack_string(learnt.packer, "description");
+	pack_value(learnt.packer, described(token));
+	pack_string(learnt.packer, "digest");
+	pack_text(learnt.packer, digest_of(token));
+	pack_string(learnt.packer, "fingerprints");
+	pack_map(learnt.packer, value_count(fingerprints) + 1);
+	for (uint32_t i = 0; i < value_count(fingerprints); i++) {
+		pack_text(learnt.packer, value_key(fingerprints, i));
+		pack_value(learnt.packer, value_at(fingerprints, i));
+	}
+	pack_string(learnt.packer, "dataset");
+	pack_text(learnt.packer, dataset);
+	r = token_finish(&learnt, fault);
+	token_deinit(r ? &learnt : token);
+	if (r == 0)
+		*token = learnt;
 	return r;
 }
 

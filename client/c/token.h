@@ -39,6 +39,8 @@ int token_compare(const struct token *token, const struct value *description,
  * or -ENOMEM. */
 int token_make(struct token *out, const struct token *was, const struct message_attach *attach,
 	       const struct message_attached *attached, const char *resize, struct fault *fault);
+/* The dataset's fingerprint, which a BATCH says once it is known. 0 or -ENOMEM. */
+int token_learn(struct token *token, struct text dataset, struct fault *fault);
 /* As JSON, which the caller frees; NULL: no memory. */
 char *token_json(const struct token *token, uint64_t epoch, uint64_t position);
 

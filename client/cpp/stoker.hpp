@@ -315,6 +315,8 @@ struct options {
 	std::uint32_t echo_window = 32;
 	/* Images made of each sample, each with its own random draws. */
 	std::uint32_t views = 1;
+	/* Fingerprint of names in the resume token. */
+	std::string expect_names;
 	/* Digest of the description in the resume token. */
 	std::string expect_description;
 	/* Of a dataset of kind code: 16 bytes that its producers show, too. */
@@ -370,6 +372,7 @@ class c_options
 		options_.echo = from.echo;
 		options_.echo_window = from.echo_window;
 		options_.views = from.views;
+		options_.expect_names = text(from.expect_names);
 		options_.expect_description = text(from.expect_description);
 		set_secret(from);
 		/* end */
@@ -788,7 +791,8 @@ class reader
 		return info().note;
 	}
 	/* The fingerprint of the dataset, the hash of transforms, dtype and layout, and that of
-	 * order, sampler, echo and views, which is empty if there are none. */
+	 * order, sampler, echo and views, which is empty if there are none. The first is empty if
+	 * only the names of a large folder are known yet: token() has it once it is. */
 	struct hashes {
 		std::string dataset, pipeline, sampling;
 	};

@@ -30,7 +30,8 @@ func (r *Reader) Moves() int { return r.moves }
 func (r *Reader) Place() Place { return r.at }
 
 // Hashes are the fingerprint of the dataset, the hash of transforms, dtype and layout, and that of
-// order, sampler, echo and views, which is empty if there are none.
+// order, sampler, echo and views, which is empty if there are none. The first is empty if
+// only the names of a large folder are known yet.
 func (r *Reader) Hashes() (dataset, pipeline, sampling string) {
 	return r.dataset, r.pipeline, r.sampling
 }

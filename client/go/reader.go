@@ -364,6 +364,9 @@ func (r *Reader) take(m *message) (*Batch, error) {
 	if err := r.advance(m); err != nil {
 		return nil, err
 	}
+	if found := m.text("dataset_fingerprint"); found != "" && r.token.Fingerprints["dataset"] == "" {
+		r.token.Fingerprints["dataset"] = found
+	}
 	return newBatch(m, r.ring, r.conn, r.held), nil
 }
 

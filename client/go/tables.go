@@ -62,6 +62,8 @@ var messageTypes = []messageType{
 		{key: "accept_fd", kind: kindBoolean, max: 1},
 		{key: "accept_path", kind: kindBoolean, max: 1},
 		{key: "expect_dataset", kind: kindText, max: 32},
+		{key: "expect_names", kind: kindText, max: 32},
+		{key: "accept_names", kind: kindBoolean, max: 1},
 		{key: "expect_pipeline", kind: kindText, max: 32},
 		{key: "start", kind: kindText, max: 16},
 		{key: "pace", kind: kindText, max: 16},
@@ -93,7 +95,8 @@ var messageTypes = []messageType{
 		{key: "reader", kind: kindUint, required: true, max: 18446744073709551615},
 		{key: "stream", kind: kindUint, required: true, max: 18446744073709551615},
 		{key: "ring", kind: kindUint, required: true, max: 18446744073709551615},
-		{key: "dataset_fingerprint", kind: kindText, required: true, min: 32, max: 32},
+		{key: "dataset_fingerprint", kind: kindText, required: true, max: 32},
+		{key: "names_fingerprint", kind: kindText, max: 32},
 		{key: "pipeline_hash", kind: kindText, required: true, min: 32, max: 32},
 		{key: "samples", kind: kindUint, required: true, min: 1, max: 18446744073709551615},
 		{key: "batches", kind: kindUint, required: true, max: 18446744073709551615},
@@ -122,6 +125,7 @@ var messageTypes = []messageType{
 		{key: "next_position", kind: kindUint, required: true, max: 18446744073709551615},
 		{key: "ready_ns", kind: kindUint, max: 18446744073709551615},
 		{key: "wrapped", kind: kindUint, max: 1048576},
+		{key: "dataset_fingerprint", kind: kindText, max: 32},
 	}},
 	{number: 15, name: "release", fields: []fieldType{
 		{key: "lease", kind: kindUint, required: true, max: 18446744073709551615},
@@ -460,6 +464,8 @@ type Options struct {
 	Prefetch uint32
 	// Dataset fingerprint in the resume token.
 	ExpectDataset string
+	// Fingerprint of names in the resume token.
+	ExpectNames string
 	// Pipeline hash in the resume token.
 	ExpectPipeline string
 	// Position (default), or live: where the stream is now.
@@ -550,6 +556,7 @@ func (o *Options) fields() map[string]any {
 		out["prefetch"] = uint64(o.Prefetch)
 	}
 	out["expect_dataset"] = o.ExpectDataset
+	out["expect_names"] = o.ExpectNames
 	out["expect_pipeline"] = o.ExpectPipeline
 	out["start"] = o.Start
 	out["pace"] = o.Pace

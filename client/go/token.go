@@ -39,7 +39,7 @@ type Token struct {
 
 // Fields of ATTACHED that are fingerprints, by their kinds.
 var fingerprints = map[string]string{"dataset": "dataset_fingerprint",
-	"pipeline": "pipeline_hash", "sampling": "sampling_hash"}
+	"names": "names_fingerprint", "pipeline": "pipeline_hash", "sampling": "sampling_hash"}
 
 // Numbers beyond 2^53 are texts in what JavaScript's JSON.stringify() wrote.
 var wholeText = regexp.MustCompile(`"(\d{16,20})"`)
@@ -171,14 +171,21 @@ func (t *Token) follow(attached *message, request map[string]any, resize string)
 		out.Fingerprints = map[string]string{}
 	}
 	for kind, key := range fingerprints {
-		own := attached.text(key)
+		own, ofDataset := attached.text(key), kind == "dataset" || kind == "names"
+		if own == "" && ofDataset { // there is none, or not yet
+			continue
+		}
 		if theirs, said := t.Fingerprints[kind]; said && theirs != own {
 			return out, wrongToken(kind, theirs, own)
 		}
 		out.Fingerprints[kind] = own
-		if out.Digest != "" && kind != "dataset" {
+		if out.Digest != "" && !ofDataset {
 			delete(out.Fingerprints, kind)
 		}
+	}
+	names := t.Fingerprints["names"]
+	if names != "" && t.Fingerprints["dataset"] == "" && attached.text("names_fingerprint") == "" {
+		return out, wrongToken("names", names, "none")
 	}
 	if out.Digest != "" {
 		return out, nil

@@ -37,6 +37,8 @@ struct dataset {
 	struct first_read *first_masks;
 	struct sources sources;	   /* what it was opened by */
 	struct folder_watch watch; /* of its folders, once somebody asked whether it is current */
+	struct digest completed; /* its fingerprint, if sizes followed; of that thread until ... */
+	atomic_bool sized;
 };
 
 static int dataset_make_first_reads(struct dataset *dataset, struct fault *fault)
@@ -98,6 +100,8 @@ static int dataset_fill(struct dataset *dataset, const struct dataset_spec *spec
 	progress->sources = &dataset->sources;
 	int result = dataset->kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
 	progress->sources = outer;
+	dataset->completed = dataset->facts.fingerprint;
+	atomic_init(&dataset->sized, !dataset->facts.unsized);
 	dataset->facts.index_bytes += dataset->sources.capacity;
 	if (!result && !dataset->far && !sources_hold(&dataset->sources, spec, NULL))
 		return fault_say(
@@ -193,13 +197,40 @@ const char *dataset_kind_name(const struct dataset *dataset)
 
 struct digest dataset_fingerprint(const struct dataset *dataset)
 {
-	return dataset->facts.fingerprint;
+	return dataset_is_sized(dataset) ? dataset->completed : dataset->facts.fingerprint;
+}
+
+bool dataset_names(const struct dataset *dataset, struct digest *out)
+{
+	static const struct digest none;
+	*out = dataset->facts.names;
+	return !digest_equal(out, &none);
+}
+
+bool dataset_is_sized(const struct dataset *dataset)
+{
+	return atomic_load(&dataset->sized);
+}
+
+int dataset_complete(struct dataset *dataset, struct dataset_progress *progress,
+		     struct fault *fault)
+{
+	int result = dataset->kind->complete(dataset->state, progress, &dataset->completed, fault);
+	if (!result)
+		atomic_store(&dataset->sized, true);
+	return result;
+}
+
+struct digest dataset_identity(const struct dataset *dataset)
+{
+	struct digest names;
+	return dataset_names(dataset, &names) ? names : dataset_fingerprint(dataset);
 }
 
 bool dataset_same_files(const struct dataset *a, const struct dataset *b)
 {
-	if (a->facts.parts != b->facts.parts ||
-	    !digest_equal(&a->facts.fingerprint, &b->facts.fingerprint) ||
+	const struct digest of_a = dataset_identity(a), of_b = dataset_identity(b);
+	if (a->facts.parts != b->facts.parts || !digest_equal(&of_a, &of_b) ||
 	    !digest_equal(&a->where, &b->where))
 		return false;
 	for (uint32_t i = 0; i < a->facts.parts; i++)

@@ -148,7 +148,19 @@ const char *dataset_note(const struct dataset *dataset);
 const char *dataset_kind_name(const struct dataset *dataset);
 /* The names of all kinds that there are, numbered from 0 on; NULL behind the last. Static. */
 const char *dataset_kind_at(size_t number);
+/* Fingerprint; of a dataset whose sizes follow it is that of its names until they are known. */
 struct digest dataset_fingerprint(const struct dataset *dataset);
+/* The fingerprint of its names alone, which only a large folder has. */
+bool dataset_names(const struct dataset *dataset, struct digest *out);
+/* Are the sizes of its files known, and so the fingerprint of all that it is? */
+bool dataset_is_sized(const struct dataset *dataset);
+/* Look at all files of a dataset that is not sized. Blocks; one thread, while others may use it. 0;
+ * DATASET_E_CHANGED: they are not those that it was opened with, so that it will never be sized;
+ * DATASET_E_OPEN, DATASET_E_CANCELLED or -ENOMEM. */
+int dataset_complete(struct dataset *dataset, struct dataset_progress *progress,
+		     struct fault *fault);
+/* Identity for as long as it is open: the fingerprint of its names, or else the whole one. */
+struct digest dataset_identity(const struct dataset *dataset);
 /* Are two datasets of one description the same files, for all that can be told without reading
  * them: names and sizes, and the inodes of some? */
 bool dataset_same_files(const struct dataset *a, const struct dataset *b);

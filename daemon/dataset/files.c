@@ -55,7 +55,8 @@ int files_finish(struct files *files, const char *from, struct dataset_facts *fa
 		return result;
 	facts->count = index_count(index);
 	facts->class_count = index_class_count(index);
-	facts->fingerprint = index_fingerprint(index);
+	facts->unsized = !index_is_sized(index);
+	facts->fingerprint = facts->unsized ? index_names(index) : index_fingerprint(index);
 	facts->label = files_label(index);
 	facts->columns = index_columns(index);
 	facts->index_bytes = index_bytes(index);
@@ -113,12 +114,16 @@ static int files_read_path(const struct files *files, const char *path, size_t m
 	}
 }
 
-/* Is this the file that the index saw, if it saw it? */
+/* Is this the file that the index saw, or that was there when it was made? */
 static bool files_saw(const struct files *files, uint64_t sample,
 		      const struct storage_version *version)
 {
-	uint32_t glance = index_glance(files->index, sample);
-	return glance == 0 || glance == storage_version_glance(version);
+	uint32_t seen = index_glance(files->index, sample),
+		 glance = storage_version_glance(version);
+	if (seen || !files->since_ns)
+		return seen == 0 || seen == glance;
+	return !storage_version_is_later(version, files->since_ns) &&
+	       index_see(files->index, sample, glance);
 }
 
 int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,

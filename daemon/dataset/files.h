@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * State of datasets whose samples are files, once they are open: the folder that all paths are
- * relative to, in its storage, and the index. Owns both. Immutable, any number of threads.
+ * relative to, in its storage, and the index. Owns both. Immutable, but for what is seen of files
+ * whose sizes follow; any number of threads.
  */
 #ifndef STOKER_DATASET_FILES_H
 #define STOKER_DATASET_FILES_H
@@ -13,6 +14,7 @@
 struct files {
 	struct storage_folder folder;
 	struct index *index;
+	int64_t since_ns; /* sizes follow: a file changed since (storage_clock_ns()) is another */
 };
 
 /* Open the folder `root` and begin an index. 0, DATASET_E_OPEN or -ENOMEM. */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "dataset/index.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +27,12 @@ struct index_directory {
 };
 
 struct index {
+	const char *kind;
 	char *names; /* paths of directories, names of files (not terminated) and of classes */
 	uint64_t names_size, names_capacity;
 	struct index_entry *entries;
 	uint64_t count, entries_capacity;
-	uint32_t *glances; /* of the first samples; of those behind them nothing was seen */
+	_Atomic uint32_t *glances; /* of the first samples; of those behind nothing was seen */
 	uint64_t glance_count, glances_capacity;
 	struct index_directory *directories;
 	uint64_t directory_count, directories_capacity;
@@ -37,24 +40,31 @@ struct index {
 	uint64_t class_count, classes_capacity;
 	struct labels labels;
 	struct columns columns;
-	struct digest fingerprint;
+	struct digest fingerprint, named_fingerprint;
+	bool unsized, nameless;
 
 	/* While it is built. */
-	struct digest_state *digest;
+	struct digest_state *digest, *names_digest; /* the latter may be NULL */
 	uint32_t *table; /* a hash table of directories by path: numbers + 1, 0 is empty */
 	uint64_t table_size, table_used;
 	struct class_names named; /* the labels are numbers of these; none: they are numbers */
 };
 
-static void index_digest_text(struct index *index, const char *text, size_t size)
+static void index_digest_text(struct digest_state *digest, const char *text, size_t size)
 {
-	digest_add_u64(index->digest, size);
-	digest_add(index->digest, text, size);
+	digest_add_u64(digest, size);
+	digest_add(digest, text, size);
+}
+
+static void index_digest_kind(struct digest_state *digest, const char *kind)
+{
+	static const char head[] = "stoker dataset 1";
+	index_digest_text(digest, head, strlen(head));
+	index_digest_text(digest, kind, strlen(kind));
 }
 
 int index_new(struct index **out, const char *kind)
 {
-	static const char head[] = "stoker dataset 1";
 	struct index *index = calloc(1, sizeof(*index));
 	if (!index)
 		return -ENOMEM;
@@ -62,10 +72,28 @@ int index_new(struct index **out, const char *kind)
 		free(index);
 		return -ENOMEM;
 	}
-	index_digest_text(index, head, strlen(head));
-	index_digest_text(index, kind, strlen(kind));
+	index->kind = kind;
+	index_digest_kind(index->digest, kind);
 	*out = index;
 	return 0;
+}
+
+int index_digest_names(struct index *index)
+{
+	if (digest_begin(&index->names_digest))
+		return -ENOMEM;
+	index_digest_kind(index->names_digest, index->kind);
+	return 0;
+}
+
+void index_hold_no_names(struct index *index)
+{
+	index->nameless = true;
+}
+
+void index_lose_sizes(struct index *index)
+{
+	index->unsized = true;
 }
 
 void index_free(struct index *index)
@@ -74,6 +102,8 @@ void index_free(struct index *index)
 		return;
 	if (index->digest)
 		digest_end(index->digest);
+	if (index->names_digest)
+		digest_end(index->names_digest);
 	class_names_deinit(&index->named);
 	labels_deinit(&index->labels);
 	columns_deinit(&index->columns);
@@ -104,8 +134,11 @@ int index_add_class(struct index *index, const char *name, size_t size)
 	    index_add_name(index, name, size, &at) || index_add_name(index, "", 1, &end))
 		return -ENOMEM;
 	index->classes[index->class_count++] = at;
-	digest_add_u64(index->digest, TAG_CLASS);
-	index_digest_text(index, name, size);
+	struct digest_state *const digests[] = {index->digest, index->names_digest};
+	for (unsigned i = 0; i < sizeof(digests) / sizeof(*digests) && digests[i]; i++) {
+		digest_add_u64(digests[i], TAG_CLASS);
+		index_digest_text(digests[i], name, size);
+	}
 	return 0;
 }
 
@@ -185,17 +218,48 @@ int index_find_directory(struct index *index, const char *path, size_t size, uin
 	return 0;
 }
 
+static void put_u64(uint8_t *to, uint64_t number)
+{
+	for (unsigned i = 0; i < 8; i++)
+		to[i] = (uint8_t)(number >> 8 * i);
+}
+
+/* In one piece: there are millions. */
 static void index_digest_sample(struct index *index, const struct index_directory *directory,
 				const char *name, size_t size, uint64_t bytes)
 {
-	size_t slash = directory->path_size ? 1 : 0;
-	digest_add_u64(index->digest, TAG_SAMPLE);
-	digest_add_u64(index->digest, directory->path_size + slash + size);
-	digest_add(index->digest, index->names + directory->path, directory->path_size);
-	digest_add(index->digest, "/", slash);
-	digest_add(index->digest, name, size);
-	digest_add_u64(index->digest, bytes);
-	digest_add_u64(index->digest, directory->class);
+	uint8_t record[INDEX_PATH_MAX + 4 * sizeof(uint64_t)];
+	size_t slash = directory->path_size ? 1 : 0, at = 2 * sizeof(uint64_t);
+	assert(directory->path_size + slash + size < INDEX_PATH_MAX);
+	put_u64(record, TAG_SAMPLE);
+	put_u64(record + 8, directory->path_size + slash + size);
+	memcpy(record + at, index->names + directory->path, directory->path_size);
+	at += directory->path_size;
+	record[at] = '/';
+	memcpy(record + at + slash, name, size);
+	at += slash + size;
+	put_u64(record + at, bytes);
+	put_u64(record + at + 8, directory->class);
+	if (!index->unsized)
+		digest_add(index->digest, record, at + 16);
+	put_u64(record + at, INDEX_NO_SIZE);
+	if (index->names_digest)
+		digest_add(index->names_digest, record, at + 16);
+}
+
+static int index_add_entry(struct index *index, uint32_t directory, const char *name, size_t size)
+{
+	uint64_t at;
+	if (ARRAY_RESERVE(index->entries, index->entries_capacity, index->count + 1) ||
+	    index_add_name(index, name, size, &at))
+		return -ENOMEM;
+	index->entries[index->count] = (struct index_entry){
+		.directory = directory,
+		.name_low = (uint32_t)at,
+		.name_high = (uint16_t)(at >> 32),
+		.name_size = (uint16_t)size,
+	};
+	return 0;
 }
 
 int index_add(struct index *index, uint32_t directory, const char *name, size_t size,
@@ -203,17 +267,21 @@ int index_add(struct index *index, uint32_t directory, const char *name, size_t 
 {
 	if (index->count == INDEX_SAMPLES_MAX)
 		return INDEX_E_FULL;
-	uint64_t at;
-	if (ARRAY_RESERVE(index->entries, index->entries_capacity, index->count + 1) ||
-	    index_add_name(index, name, size, &at))
-		return -ENOMEM;
-	index->entries[index->count++] = (struct index_entry){
-		.directory = directory,
-		.name_low = (uint32_t)at,
-		.name_high = (uint16_t)(at >> 32),
-		.name_size = (uint16_t)size,
-	};
+	int result = index->nameless ? 0 : index_add_entry(index, directory, name, size);
+	if (result)
+		return result;
+	index->count++;
 	index_digest_sample(index, &index->directories[directory], name, size, bytes);
+	return 0;
+}
+
+/* Glances of all samples up to `count`, of which nothing was seen. */
+static int index_fill_glances(struct index *index, uint64_t count)
+{
+	if (ARRAY_RESERVE(index->glances, index->glances_capacity, count))
+		return -ENOMEM;
+	while (index->glance_count < count)
+		atomic_init(&index->glances[index->glance_count++], 0);
 	return 0;
 }
 
@@ -221,17 +289,32 @@ int index_add_glance(struct index *index, uint32_t glance)
 {
 	if (glance == 0)
 		return 0;
-	if (ARRAY_RESERVE(index->glances, index->glances_capacity, index->count))
+	if (index_fill_glances(index, index->count))
 		return -ENOMEM;
-	while (index->glance_count < index->count)
-		index->glances[index->glance_count++] = 0;
-	index->glances[index->count - 1] = glance;
+	atomic_init(&index->glances[index->count - 1], glance);
 	return 0;
+}
+
+bool index_see(struct index *index, uint64_t sample, uint32_t glance)
+{
+	uint32_t none = 0;
+	return atomic_compare_exchange_strong(&index->glances[sample], &none, glance) ||
+	       none == glance;
+}
+
+bool index_see_all(struct index *index, const struct index *of)
+{
+	bool same = index->count == of->count;
+	for (uint64_t i = 0; i < of->count && same; i++)
+		same = index_see(index, i, index_glance(of, i));
+	return same;
 }
 
 uint32_t index_glance(const struct index *index, uint64_t sample)
 {
-	return sample < index->glance_count ? index->glances[sample] : 0;
+	return sample < index->glance_count
+		       ? atomic_load_explicit(&index->glances[sample], memory_order_relaxed)
+		       : 0;
 }
 
 int index_add_labels(struct index *index, const struct label *row, uint32_t count)
@@ -294,9 +377,15 @@ int index_finish(struct index *index)
 	int result = index_number_classes(index);
 	if (result)
 		return result;
+	if (index->unsized && !index->nameless && index_fill_glances(index, index->count))
+		return -ENOMEM;
 	index->fingerprint =
 		index_digest_end(index->digest, &index->labels, &index->columns, index->count);
 	index->digest = NULL;
+	if (index->names_digest)
+		index->named_fingerprint = index_digest_end(index->names_digest, &index->labels,
+							    &index->columns, index->count);
+	index->names_digest = NULL;
 	free(index->table);
 	index->table = NULL;
 	index->table_size = index->table_used = 0;
@@ -318,6 +407,16 @@ uint64_t index_count(const struct index *index)
 struct digest index_fingerprint(const struct index *index)
 {
 	return index->fingerprint;
+}
+
+struct digest index_names(const struct index *index)
+{
+	return index->named_fingerprint;
+}
+
+bool index_is_sized(const struct index *index)
+{
+	return !index->unsized;
 }
 
 size_t index_bytes(const struct index *index)

@@ -2,8 +2,8 @@
 /*
  * The index of a dataset of files: the path and the label of every sample, packed. All names lie in
  * one block and a directory's path is stored once, so a sample takes 12 bytes plus its file's name,
- * and 4 where its file was looked at. ImageNet (1.28 million names such as "n01440764_10026.JPEG")
- * takes 36 bytes a sample, 46 MB.
+ * and 4 where its file was looked at or will be. ImageNet (1.28 million names such as
+ *"n01440764_10026.JPEG") takes 36 bytes a sample, 46 MB.
  *
  * Built on one thread (index_new, add..., index_finish), then immutable for any number of threads.
  *
@@ -21,7 +21,8 @@
  *					bytes of all rows: float32, or paths
  *	at the end:			4, the number of samples
  * (6 is of shards/shard_index.h.) The size is 2^64-1 where a kind does not look at the files, the
- * class 2^32-1 where there are no classes.
+ * class 2^32-1 where there are no classes. The fingerprint of names is that of the same files if no
+ * size were known.
  */
 #ifndef STOKER_DATASET_INDEX_H
 #define STOKER_DATASET_INDEX_H
@@ -46,8 +47,12 @@ enum {
 
 struct index;
 
-int index_new(struct index **out, const char *kind); /* 0 or -ENOMEM */
+int index_new(struct index **out, const char *kind); /* `kind` is static; 0 or -ENOMEM */
 void index_free(struct index *index);
+/* Make the fingerprint of names, too. Before anything is added. 0 or -ENOMEM. */
+int index_digest_names(struct index *index);
+/* Hold no names of files: it is for the fingerprints and index_see_all() alone. */
+void index_hold_no_names(struct index *index);
 
 /* The names of classes, in order, before any sample. 0 or -ENOMEM. */
 int index_add_class(struct index *index, const char *name, size_t size);
@@ -58,6 +63,8 @@ int index_add_directory(struct index *index, const char *path, size_t size, uint
 /* The number of the directory, which is added, without a class, if this was not called for it
  * before. The same conditions. */
 int index_find_directory(struct index *index, const char *path, size_t size, uint32_t *number_out);
+/* Sizes of its files are not known yet: from now on there is the fingerprint of names alone. */
+void index_lose_sizes(struct index *index);
 /* A sample; the whole path must be shorter than INDEX_PATH_MAX. 0, INDEX_E_FULL or -ENOMEM. */
 int index_add(struct index *index, uint32_t directory, const char *name, size_t size,
 	      uint64_t bytes);
@@ -81,7 +88,10 @@ struct digest index_digest_end(struct digest_state *digest, const struct labels 
 			       const struct columns *columns, uint64_t samples);
 
 uint64_t index_count(const struct index *index);
-struct digest index_fingerprint(const struct index *index); /* after index_finish() */
+/* After index_finish(). The first only of one whose sizes are known. */
+struct digest index_fingerprint(const struct index *index);
+struct digest index_names(const struct index *index); /* all zeros: it was not asked for */
+bool index_is_sized(const struct index *index);
 size_t index_bytes(const struct index *index);
 uint32_t index_class_count(const struct index *index);
 const char *index_class_name(const struct index *index, uint32_t class);
@@ -90,6 +100,11 @@ const struct labels *index_labels(const struct index *index);
 const struct columns *index_columns(const struct index *index);
 uint32_t index_class(const struct index *index, uint64_t sample);
 uint32_t index_glance(const struct index *index, uint64_t sample); /* 0: nothing was seen of it */
+/* Note what was seen of a file since, where sizes were lost; false: something else was seen before.
+ * Any thread. */
+bool index_see(struct index *index, uint64_t sample, uint32_t glance);
+/* Do so with all files of a finished index of the same names. */
+bool index_see_all(struct index *index, const struct index *of);
 size_t index_path(const struct index *index, uint64_t sample, char *out, size_t size);
 
 #endif

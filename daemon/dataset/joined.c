@@ -106,6 +106,7 @@ static int joined_add(struct joined *joined, const struct dataset_spec *specs,
 		      struct dataset_progress *progress, struct fault *fault)
 {
 	uint32_t i = joined->count;
+	progress->names = false;
 	int result = progress->open_part(&joined->parts[i], &specs[i], progress, fault);
 	dataset_progress_next(progress);
 	if (result)

@@ -41,6 +41,8 @@ struct dataset_facts {
 	uint64_t skipped;
 	struct fault note; /* what people should know of it; mostly empty */
 	struct digest fingerprint;
+	struct digest names; /* fingerprint of names; all zeros: there is none */
+	bool unsized;	     /* sizes follow, and `fingerprint` is of names until then */
 	struct dataset_label label;
 	const struct columns *columns; /* beside the label; owned by the state; NULL: none */
 	/* Of joined datasets: how many parts, which, the first sample of each and the number of all
@@ -71,6 +73,11 @@ struct dataset_kind {
 	int (*open)(void **state_out, const struct dataset_spec *spec,
 		    struct dataset_progress *progress, struct dataset_facts *facts,
 		    struct fault *fault);
+	/* Of one whose sizes follow: look at all files, for its fingerprint. Blocks. 0, a
+	 * condition (DATASET_E_CHANGED: they are not those that it was opened with) or -ENOMEM.
+	 * NULL: sizes never follow. */
+	int (*complete)(const void *state, struct dataset_progress *progress,
+			struct digest *fingerprint_out, struct fault *fault);
 	void (*free)(void *state);
 	/* As the functions dataset_...() of the same names. */
 	const char *(*class_name)(const void *state, uint64_t label);

@@ -17,6 +17,10 @@ struct dataset_spec;
 struct sources;
 struct stage;
 
+/* So many files are looked at in any case: of a folder that has no more, sizes are known, and it
+ * has no fingerprint of names. */
+#define DATASET_NAMES_ABOVE 4096
+
 struct dataset_progress {
 	_Atomic uint64_t found; /* samples so far */
 	atomic_bool cancel;
@@ -24,6 +28,7 @@ struct dataset_progress {
 	const char *keep_folder; /* the daemon's own: indexes are kept there; NULL: nowhere */
 	uint32_t keep_owner;	 /* base/owner.h */
 	bool kept;		 /* there is one more, or a larger one */
+	bool names;		 /* the names of a large folder will do: sizes may follow */
 	struct stage *stage;	 /* where packed shards are unpacked; NULL: nowhere ... */
 	unsigned stage_user;	 /* ... and who pays for that */
 	uint64_t grown, added;	 /* charged */

@@ -140,14 +140,6 @@ static ssize_t local_fill(int fd, uint64_t offset, uint8_t *data, size_t size)
 	return (ssize_t)done;
 }
 
-/* The clock that file systems take their times from: it moves by a tick, of some milliseconds. */
-static int64_t tick_now(void)
-{
-	struct timespec now = {0};
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return nanoseconds_of(now);
-}
-
 /* Was the file changed in the tick in which reading it began? Then the next write may leave the
  * same times. A time that lies further ahead is of another clock, a server's. */
 static bool version_is_fresh(const struct storage_version *version, int64_t began)
@@ -160,7 +152,7 @@ static bool version_is_fresh(const struct storage_version *version, int64_t bega
 static int local_settle(int fd, struct stat *out)
 {
 	for (int tries = 1;; tries++) {
-		int64_t now = tick_now();
+		int64_t now = storage_clock_ns();
 		if (fstat(fd, out))
 			return -errno;
 		const struct storage_version version = local_version_of(out);
@@ -279,7 +271,7 @@ static int local_read_range(const void *state, const char *key, struct storage_r
 	struct storage_version version;
 	int result;
 	for (int tries = 1;; tries++) {
-		int64_t began = tick_now();
+		int64_t began = storage_clock_ns();
 		result = local_try_read(state, key, range, max_bytes, buffer, &version, fault);
 		bool passing = result == -EIO || result == -ESTALE || result == -EAGAIN ||
 			       result == STORAGE_E_CHANGED ||
@@ -322,7 +314,7 @@ static int local_identify(const void *state, const char *folder, struct storage_
 {
 	struct stat stat = {0};
 	const char *key = *folder ? folder : ".";
-	int64_t now = tick_now();
+	int64_t now = storage_clock_ns();
 	int result = local_glance(state, key, &stat);
 	const struct storage_version version = local_version_of(&stat);
 	if (!result && !version_is_fresh(&version, now)) {

@@ -16,6 +16,7 @@
 struct local_listing {
 	const struct local *local;
 	const char *folder;
+	const struct storage_taker *taker;
 	DIR *stream;
 	struct fault *fault;
 };
@@ -55,31 +56,67 @@ static int local_follow(const struct local_listing *listing, const char *name,
 	return 0;
 }
 
-/* 0, or a negative errno: -ENOENT if it was deleted since it was listed. */
-static int local_classify(const struct local_listing *listing, const char *name,
-			  struct storage_entry *out)
+static void local_fill_entry(const struct local_listing *listing, const struct stat *stat,
+			     struct storage_entry *out)
 {
-	struct stat stat;
-	if (fstatat(dirfd(listing->stream), name, &stat, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	enum storage_kind kind = local_kind(&stat);
-	bool link = S_ISLNK(stat.st_mode);
-	int result = link ? local_follow(listing, name, &kind, &stat) : 0;
-	*out = (struct storage_entry){.name = name, .kind = kind, .link = link};
-	if (kind == STORAGE_FILE) {
-		const struct storage_version version = local_version_of(&stat);
+	if (out->kind == STORAGE_FILE) {
+		const struct storage_version version = local_version_of(stat);
+		out->sized = true;
 		out->size = version.size;
 		out->glance = storage_version_glance(&version);
+		out->later = listing->taker->since_ns &&
+			     storage_version_is_later(&version, listing->taker->since_ns);
 	}
-	if (kind == STORAGE_FOLDER) {
-		out->id[0] = (uint64_t)stat.st_dev;
-		out->id[1] = (uint64_t)stat.st_ino;
+	if (out->kind == STORAGE_FOLDER) {
+		out->id[0] = (uint64_t)stat->st_dev;
+		out->id[1] = (uint64_t)stat->st_ino;
 	}
+}
+
+/* Look at an entry. 0, or a negative errno: -ENOENT if it was deleted since it was listed. */
+static int local_classify(const struct local_listing *listing, const char *name, bool link,
+			  struct storage_entry *out)
+{
+	struct stat stat = {0};
+	enum storage_kind kind = STORAGE_OTHER;
+	int result = 0;
+	if (!link && fstatat(dirfd(listing->stream), name, &stat, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	link = link || S_ISLNK(stat.st_mode);
+	if (link)
+		result = local_follow(listing, name, &kind, &stat);
+	else
+		kind = local_kind(&stat);
+	*out = (struct storage_entry){.name = name, .kind = kind, .link = link};
+	local_fill_entry(listing, &stat, out);
 	return result;
 }
 
-static int local_list_entries(const struct local_listing *listing, storage_take *take,
-			      void *context)
+/* As local_classify(), by what the folder says of its entry where that is enough: a folder is
+ * looked at for its id, a link for what it leads to. */
+static int local_take_entry(const struct local_listing *listing, const struct dirent *found,
+			    struct storage_entry *out)
+{
+	const struct storage_taker *taker = listing->taker;
+	const char *name = found->d_name;
+	switch (found->d_type) {
+	case DT_REG:
+		*out = (struct storage_entry){.name = name, .kind = STORAGE_FILE};
+		return !taker->wants || taker->wants(taker->context, name)
+			       ? local_classify(listing, name, false, out)
+			       : 0;
+	case DT_FIFO:
+	case DT_SOCK:
+	case DT_CHR:
+	case DT_BLK:
+		*out = (struct storage_entry){.name = name, .kind = STORAGE_OTHER};
+		return 0;
+	default:
+		return local_classify(listing, name, found->d_type == DT_LNK, out);
+	}
+}
+
+static int local_list_entries(const struct local_listing *listing)
 {
 	for (;;) {
 		struct storage_entry entry;
@@ -91,20 +128,21 @@ static int local_list_entries(const struct local_listing *listing, storage_take 
 			return 0;
 		if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
 			continue;
-		int result = local_classify(listing, found->d_name, &entry);
+		int result = local_take_entry(listing, found, &entry);
 		if (result == -ENOENT)
 			continue;
 		if (result)
 			return local_say_listing(listing, "look at", found->d_name, result);
-		if (!take(context, &entry))
+		if (!listing->taker->take(listing->taker->context, &entry))
 			return 0;
 	}
 }
 
-int local_list(const void *state, const char *folder, storage_take *take, void *context,
+int local_list(const void *state, const char *folder, const struct storage_taker *taker,
 	       struct fault *fault)
 {
-	struct local_listing listing = {.local = state, .folder = folder, .fault = fault};
+	struct local_listing listing = {
+		.local = state, .folder = folder, .taker = taker, .fault = fault};
 	int fd = local_open_at(listing.local, *folder ? folder : ".",
 			       O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 	listing.stream = fd < 0 ? NULL : fdopendir(fd);
@@ -114,7 +152,7 @@ int local_list(const void *state, const char *folder, storage_take *take, void *
 			close(fd);
 		return local_say_listing(&listing, "open the folder", "", error);
 	}
-	int result = local_list_entries(&listing, take, context);
+	int result = local_list_entries(&listing);
 	closedir(listing.stream);
 	return result;
 }

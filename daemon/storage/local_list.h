@@ -8,7 +8,7 @@
 #include "storage/storage.h"
 
 /* list() of the storage; `state` is a struct local (local_folder.h). */
-int local_list(const void *state, const char *folder, storage_take *take, void *context,
+int local_list(const void *state, const char *folder, const struct storage_taker *taker,
 	       struct fault *fault);
 
 #endif

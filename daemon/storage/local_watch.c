@@ -15,6 +15,7 @@
 #include "storage/local.h"
 #include "storage/local_folder.h"
 #include "storage/openat2.h"
+#include "storage/slow.h"
 
 #define EVENTS                                                                                     \
 	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE |        \
@@ -34,6 +35,14 @@ static bool sees_changes(int fd)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		sees = sees || (unsigned)found.f_type == kinds[i];
 	return sees;
+}
+
+bool local_is_far(const struct storage_folder *folder)
+{
+	if (folder->storage == &storage_slow)
+		return true;
+	return folder->storage == &storage_local &&
+	       !sees_changes(((const struct local *)folder->state)->fd);
 }
 
 int local_watch(const struct storage_folder *folder, const char *key, int inotify)

@@ -16,6 +16,10 @@
  * not see it, -ELOOP behind a link, -ENOSPC: too many. */
 int local_watch(const struct storage_folder *folder, const char *key, int inotify);
 
+/* Does an opened folder of mounted storage lie on another file system than those of this machine
+ * alone, so that each call may wait for a server? Blocks. */
+bool local_is_far(const struct storage_folder *folder);
+
 /* The version of what stands at a place. With `wait` it blocks, and -ENOTSUP says that the kernel
  * does not see each change of it. Without, it is told from what the kernel has in memory, on any
  * thread: of a place that was asked about with `wait` before. 0 or a negative errno. */

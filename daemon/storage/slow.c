@@ -103,11 +103,11 @@ static void slow_close(void *state)
 	free(slow);
 }
 
-static int slow_list(const void *state, const char *folder, storage_take *take, void *context,
+static int slow_list(const void *state, const char *folder, const struct storage_taker *taker,
 		     struct fault *fault)
 {
 	const struct slow *slow = state;
-	return storage_local.list(slow->local, folder, take, context, fault);
+	return storage_local.list(slow->local, folder, taker, fault);
 }
 
 static int slow_identify(const void *state, const char *folder, struct storage_version *out,

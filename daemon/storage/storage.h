@@ -104,6 +104,12 @@ bool storage_version_equal(const struct storage_version *a, const struct storage
 uint64_t storage_version_mark(const struct storage_version *version);
 /* A short hash of what a listing sees of a version, size and mtime; never 0. */
 uint32_t storage_version_glance(const struct storage_version *version);
+/* The clock that file systems of this machine take their times from, in ns; it moves by a tick, of
+ * some milliseconds. */
+int64_t storage_clock_ns(void);
+/* Was the file changed since that clock showed `since_ns`? By mtime or ctime; one that lies more
+ * than an hour ahead is of another clock and says nothing. */
+bool storage_version_is_later(const struct storage_version *version, int64_t since_ns);
 
 enum storage_kind {
 	STORAGE_FILE,
@@ -115,14 +121,24 @@ enum storage_kind {
 struct storage_entry {
 	const char *name; /* within its folder, without a slash; borrowed for the call */
 	enum storage_kind kind;
+	bool sized;	 /* of a file: the size is known */
 	uint64_t size;	 /* of a file */
 	uint32_t glance; /* storage_version_glance() of a file; 0: the listing does not say it */
+	bool later;	 /* it was changed since what the taker says */
 	uint64_t id[2];	 /* of a folder: the same for all of its paths, another for each folder */
 	bool link;	 /* it was found behind a symbolic link */
 };
 
-/* Takes one entry of a folder; false ends the listing. */
-typedef bool storage_take(void *context, const struct storage_entry *entry);
+/* One who lists a folder. */
+struct storage_taker {
+	/* Takes one entry; false ends the listing. */
+	bool (*take)(void *context, const struct storage_entry *entry);
+	/* Is the size of this file wanted? Where names and types can be listed alone, no other file
+	 * is looked at. NULL: each is wanted. */
+	bool (*wants)(void *context, const char *name);
+	void *context;
+	int64_t since_ns; /* storage_version_is_later(); 0: nobody asks */
+};
 
 struct storage {
 	const char *name;
@@ -161,9 +177,9 @@ struct storage {
 	int (*read_range)(const void *state, const char *key, struct storage_range range,
 			  uint64_t max_bytes, struct buffer *buffer,
 			  struct storage_version *version_out, struct fault *fault);
-	/* Hand each entry of a folder ("" is the opened one) to `take`, in any order, without "."
-	 * and "..". 0 (also if `take` ended it), STORAGE_E_OPEN or -ENOMEM. */
-	int (*list)(const void *state, const char *folder, storage_take *take, void *context,
+	/* Hand each entry of a folder ("" is the opened one) to the taker, in any order, without
+	 * "." and "..". 0 (also if the taker ended it), STORAGE_E_OPEN or -ENOMEM. */
+	int (*list)(const void *state, const char *folder, const struct storage_taker *taker,
 		    struct fault *fault);
 	/* The version of a folder ("" is the opened one): device and inode are the id that its
 	 * entry has; it is another one once files came, went or were renamed, where that can be

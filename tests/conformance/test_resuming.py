@@ -2,6 +2,7 @@
 """Tokens, and daemons that are killed, stopped or never come back."""
 
 import itertools
+import os
 
 import clients
 import pytest
@@ -107,12 +108,49 @@ def test_token_of_something_else(client, daemon, stream, changed, words):
 def test_token_passes_on_what_it_does_not_know(client, daemon, stream, truth):
     """A kind of fingerprint of a newer client stays; one that has no kind but such is refused."""
     token = client.run(daemon.socket, stream(), take=1).token
-    kinds = {**token["fingerprints"], "names": "a1" * 16}
+    kinds = {**token["fingerprints"], "colours": "a1" * 16}
     rest = client.run(daemon.socket, stream(), token={**token, "fingerprints": kinds})
     assert rest.batches == truth(stream())[2][1:]
     assert rest.token["fingerprints"] == kinds
-    strange = {**token, "fingerprints": {"names": "a1" * 16}}
+    strange = {**token, "fingerprints": {"colours": "a1" * 16}}
     client.start(daemon.socket, stream(), token=strange).fails("token", "option", "other")
+
+
+@pytest.fixture(scope="module", name="large")
+def fixture_large(photos, tmp_path_factory):
+    """A folder that is opened by its names."""
+    folder = tmp_path_factory.mktemp("large") / "a"
+    folder.mkdir()
+    few = sorted(path for path in photos.rglob("*") if path.is_file())
+    for number in range(4200):
+        photo = few[number % len(few)]
+        os.link(photo, folder / f"{number:04}{photo.suffix}")
+    return folder.parent
+
+
+def test_token_of_a_large_folder(client, daemon, stream, large):
+    """It has the fingerprint of names, and that of all once it is known; each is compared."""
+    attach = stream(dataset={"path": str(large)}, subset_stop=35)
+    with daemon.connect() as peer:
+        assert peer.attach(large, accept_names=True).name == "attached"
+        names = peer.attached["names_fingerprint"]
+
+        def known():
+            return [row["fingerprint"] for row in daemon.list("datasets")
+                    if row["path"] == str(large) and row["fingerprint"] != names]
+
+        wait_for(known, "the sizes")
+        whole, = known()
+        batches = client.run(daemon.socket, attach).batches
+        first = client.run(daemon.socket, attach, take=2)
+        assert first.token["fingerprints"] == {"dataset": whole, "names": names}
+        for kinds in ({"dataset": whole, "names": names}, {"names": names}, {"dataset": whole}):
+            rest = client.run(daemon.socket, attach, token={**first.token, "fingerprints": kinds})
+            assert rest.batches == batches[2:]
+            assert rest.token["fingerprints"] == first.token["fingerprints"]
+        for wrong in ({"dataset": "0" * 32, "names": names}, {"names": "0" * 32}):
+            token = {**first.token, "fingerprints": wrong}
+            client.start(daemon.socket, attach, token=token).fails("token")
 
 
 def test_token_of_a_daemon_that_knew_fewer_fields(client, daemon, stream, truth):

@@ -7,9 +7,11 @@
  *	"flaky-disk"	is interrupted, fails for once, gives less than was asked for;
  *	"dead-disk"	does not end for as long as the file $STOKER_TEST_GATE stands;
  *	"deadly-disk"	removes that file, if it stands, and is the daemon's end by SIGABRT.
- * With $STOKER_TEST_CLOCK the time of day is a day too early and a day too late in turn; once the
- * file $STOKER_TEST_SUSPENDED stands, all other clocks are an hour later, as after a machine has
- * slept. With $STOKER_TEST_BACKWARDS folders are listed from their end. Any thread.
+ * A look at a file in a folder whose name holds "late-look" does not end for as long as
+ * $STOKER_TEST_GATE stands. With $STOKER_TEST_CLOCK the time of day is a day too early and a day
+ *too late in turn; once the file $STOKER_TEST_SUSPENDED stands, all other clocks are an hour later,
+ *as after a machine has slept. With $STOKER_TEST_BACKWARDS folders are listed from their end. Any
+ *thread.
  */
 #undef _FILE_OFFSET_BITS /* pread() shall be that symbol, and pread64() the other */
 #include <dirent.h>
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -86,6 +89,24 @@ EXPORT ssize_t pread(int fd, void *data, size_t size, off_t at)
 EXPORT ssize_t pread64(int fd, void *data, size_t size, off64_t at)
 {
 	return read_or_fail(fd, data, size, at);
+}
+
+static int look_or_wait(int folder, const char *path, void *stat, int flags)
+{
+	const char *gate = getenv("STOKER_TEST_GATE");
+	while (gate && folder >= 0 && is_named(folder, "late-look") && access(gate, F_OK) == 0)
+		usleep(10000);
+	return (int)syscall(SYS_newfstatat, folder, path, stat, flags);
+}
+
+EXPORT int fstatat(int folder, const char *restrict path, struct stat *restrict stat, int flags)
+{
+	return look_or_wait(folder, path, stat, flags);
+}
+
+EXPORT int fstatat64(int folder, const char *restrict path, struct stat64 *restrict stat, int flags)
+{
+	return look_or_wait(folder, path, stat, flags);
 }
 
 /* What the time of day is wrong by. */

@@ -20,7 +20,7 @@ TABLES = tables.load()
 MADE = "made by tests/golden/languages.py from proto/tables.h"
 LIMITS = ("VERSION", "FRAME_MAX", "DEPTH_MAX", "NODES_MAX", "RUNS_MAX")
 # What a client says by itself.
-OWN = ("seq", "accept_fd", "accept_path", "accept_moves", "like")
+OWN = ("seq", "accept_fd", "accept_path", "accept_moves", "accept_names", "like")
 # What has a type of its own in each language.
 TREES = ("dataset", "transforms", "sampler", "fields")
 ATTACH = next(message for message in TABLES.messages if message.name == "attach")
@@ -538,6 +538,7 @@ def java_options():
     yield "    Map<String, Object> out = new LinkedHashMap<>(request);"
     yield '    out.put("accept_path", true);'
     yield '    out.put("accept_moves", true);'
+    yield '    out.put("accept_names", true);'
     yield "    return out;"
     yield "  }"
     yield "}"

@@ -130,7 +130,7 @@ export class Reader implements AsyncIterable<Batch> {
   readonly fields: Field[];
   /** Fingerprint of the dataset, hash of transforms, dtype and layout, and of order, sampler, echo
    * and views. */
-  readonly hashes: { dataset: string; pipeline: string; sampling: string };
+  readonly hashes: { dataset: string; names: string; pipeline: string; sampling: string };
   /** Behind the last batch that was given. */
   readonly token: Token;
   /** How often it has attached again to a daemon that came back. */

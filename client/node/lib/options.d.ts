@@ -124,6 +124,8 @@ export interface AttachOptions {
   prefetch?: number;
   /** Dataset fingerprint in the resume token. */
   expectDataset?: string;
+  /** Fingerprint of names in the resume token. */
+  expectNames?: string;
   /** Pipeline hash in the resume token. */
   expectPipeline?: string;
   /** Position (default), or live: where the stream is now. */

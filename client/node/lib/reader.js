@@ -110,11 +110,16 @@ export class Reader {
     }));
   }
 
-  /** Fingerprint of the dataset, hash of transforms, dtype and layout, and of order, sampler, echo
-   * and views. */
+  /** Fingerprints of the dataset (empty: of a large folder not known yet) and of its names (empty:
+   * a small one), hash of transforms, dtype and layout, and of order, sampler, echo and views. */
   get hashes() {
-    const { dataset_fingerprint, pipeline_hash, sampling_hash } = this.#attached;
-    return { dataset: dataset_fingerprint, pipeline: pipeline_hash, sampling: sampling_hash };
+    const { dataset_fingerprint, names_fingerprint, pipeline_hash, sampling_hash } = this.#attached;
+    return {
+      dataset: dataset_fingerprint,
+      names: names_fingerprint,
+      pipeline: pipeline_hash,
+      sampling: sampling_hash,
+    };
   }
 
   /** Behind the last batch that was given. */
@@ -140,7 +145,11 @@ export class Reader {
 
   async #attach(request) {
     const { passesDescriptors, takesGiven } = this.#connection;
-    const accept = { accept_fd: passesDescriptors, accept_path: !passesDescriptors };
+    const accept = {
+      accept_fd: passesDescriptors,
+      accept_path: !passesDescriptors,
+      accept_names: true,
+    };
     if (takesGiven) this.#given ??= new Given(this.#request);
     const shown = takesGiven ? this.#given.descriptors : [];
     const given = takesGiven ? this.#given.fields : {};
@@ -325,6 +334,9 @@ export class Reader {
       throw this.#connection.broken("a batch that is too large or outside of the ring");
     }
     this.#advance(message);
+    if (message.dataset_fingerprint) {
+      this.#token.fingerprints.dataset ??= message.dataset_fingerprint;
+    }
     const held = this.#held;
     held.add(lease);
     return new Batch(message, this.#ring, this.#connection, () => held.delete(lease));

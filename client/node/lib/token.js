@@ -13,9 +13,12 @@ const OLD_TOKEN =
   "the token is of a client that knew the resizes of Pillow 12 alone: the stream goes on with these";
 const OLD_DAEMON = "this stokerd is older than the client and makes the resizes of Pillow 12 alone";
 const ALL = 2n ** 64n - 1n;
+/** Kinds of fingerprint that are of the dataset, each of which may be lacking. */
+const OF_DATASET = ["dataset", "names"];
 /** Fields of ATTACHED that are fingerprints, by their kinds. A token may have further kinds. */
 const KINDS = {
   dataset: "dataset_fingerprint",
+  names: "names_fingerprint",
   pipeline: "pipeline_hash",
   sampling: "sampling_hash",
 };
@@ -27,7 +30,9 @@ export function readToken(token) {
   if (token.version !== 1) throw RequestError.token("version", token.version, `1 and ${VERSION}`);
   const [start, stop] = token.subset ?? [0, null];
   const fingerprints = {};
-  for (const kind of Object.keys(KINDS)) fingerprints[kind] = token[kind] ?? "";
+  for (const kind of Object.keys(KINDS)) {
+    if (kind !== "names") fingerprints[kind] = token[kind] ?? "";
+  }
   const description = Object.fromEntries(BYTES.map((key) => [key, token[key]]));
   Object.assign(description, { subset_start: start, subset_stop: stop ?? ALL });
   const { epoch, position } = token;
@@ -91,10 +96,14 @@ export function tokenOf(attached, request, resize, was) {
   const digest = attached.description instanceof Map ? attached.digest : "";
   const fingerprints = { ...was?.fingerprints };
   for (const [kind, key] of Object.entries(KINDS)) {
+    if (!attached[key] && OF_DATASET.includes(kind)) continue; // there is none, or not yet
     const theirs = fingerprints[kind] ?? attached[key];
     if (theirs !== attached[key]) throw RequestError.token(kind, theirs, attached[key]);
     fingerprints[kind] = theirs;
-    if (digest && kind !== "dataset") delete fingerprints[kind];
+    if (digest && !OF_DATASET.includes(kind)) delete fingerprints[kind];
+  }
+  if (!attached.names_fingerprint && was?.fingerprints.names && !was.fingerprints.dataset) {
+    throw RequestError.token("names", was.fingerprints.names, "none");
   }
   if (was?.digest && !digest) {
     throw RequestError.token("digest", was.digest, "none: stokerd is older, update it");

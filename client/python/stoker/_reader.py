@@ -64,7 +64,8 @@ class Reader:
         self.at = Place(0, 0)
         self.attached = False
         self.most_held = 0  # of the batches of the ring, as far as is known
-        self._stream: Optional[str] = None  # fingerprint of what is read; None: not known yet
+        self._stream = ""  # fingerprint of what is read; "": not known yet
+        self.unchecked = False  # a state says more of the dataset than was known at the attach
         self._number = 0  # of the stream at this daemon; 0: not known
         self._away: Optional[Error] = None  # why the daemon was lost, while it is
         self._patience = Patience(reconnect or 0)
@@ -144,6 +145,7 @@ class Reader:
         self.batches: int = attached["batches"]
         self.at = self._entered(attached) if place is None else place
         self.attached = True
+        self.unchecked = False
         return attached
 
     def _ask_as_before(self, connection: Connection, request: Dict[str, Any]) -> Dict[str, Any]:
@@ -151,7 +153,7 @@ class Reader:
         known = self.identity
         request.update(known.expected() if known else {})
         request.pop("expect_dataset", None)
-        if self._stream is not None:
+        if self._stream:
             request["expect_dataset"] = self._stream
         fds = self._give(request)
 
@@ -165,6 +167,24 @@ class Reader:
             compare(known.description, error.description, self.request)
             del request["expect_description"]
             return ask()
+
+    def expect(self, theirs: Identity) -> None:
+        """A state has the fingerprint of the dataset, and it may not be known yet what it is: the
+        next ATTACH says it. Where the state has no names, that one waits for it."""
+        ours = self.identity
+        assert ours is not None
+        if "dataset" in ours.fingerprints or "dataset" not in theirs.fingerprints:
+            return
+        self._stream = ours.fingerprints["dataset"] = theirs.fingerprints["dataset"]
+        if "names" not in theirs.fingerprints:
+            ours.fingerprints.pop("names", None)
+        self.unchecked = True
+
+    def _learn(self, fingerprint: str) -> None:
+        """What the dataset is, from a BATCH: its sizes are known by now."""
+        assert self.identity is not None
+        self._stream = self.dataset_fingerprint = fingerprint
+        self.identity.fingerprints.setdefault("dataset", fingerprint)
 
     def root(self) -> str:
         """Of a list of paths: what the daemon's names are below."""
@@ -242,7 +262,7 @@ class Reader:
         if dataset is None:
             return False
         self.request["dataset"] = dataset
-        self._stream, self._number = None, 0
+        self._stream, self._number = "", 0
         return True
 
     # Receiving and asking
@@ -267,6 +287,8 @@ class Reader:
         if message.name == "goaway":
             self.connection.unread(message)  # for the next call
             raise stopping(message.fields)
+        if message.name == "batch" and message.fields["dataset_fingerprint"]:
+            self._learn(message.fields["dataset_fingerprint"])
         self._patience.find()
         self.stalled = ""
         return message

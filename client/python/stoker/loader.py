@@ -116,8 +116,9 @@ class Loader:
         samples: in an epoch, over all ranks, echoes included.
         dtype, layout: of the images; bfloat16 is given as uint16 bits, because numpy has no such
             type.
-        dataset_fingerprint, pipeline_hash: hexadecimal; sampling_hash: of order, sampler, echo and
-            views, "" if there are none.
+        dataset_fingerprint, pipeline_hash: hexadecimal, the first "" as long as only the names of
+            a large folder are known; sampling_hash: of order, sampler, echo and views, "" if there
+            are none.
         resize: pillow-13 or pillow-12, whose bytes a resize makes.
         rank, world_size, batch_size, inflight, epochs, timeout, reconnect: as given.
         reconnects: how often it has attached again after the daemon was lost.
@@ -312,6 +313,7 @@ class Loader:
         self._reader.heed_resize(theirs)
         if self._reader.producers is not None:
             self._reader.producers.resume(state_dict, place)
+        self._reader.expect(theirs)
         self._known().fingerprints.update({  # of kinds that other clients know
             kind: value for kind, value in theirs.fingerprints.items()
             if kind not in state.KINDS and kind != "code"})
@@ -389,7 +391,8 @@ class Loader:
                         "with more, or go back with set_epoch()")
         try:
             self._reader.connection.check()
-            if self._reader.renew(place) or place != self._reader.at or not self._reader.attached:
+            if self._reader.renew(place) or place != self._reader.at or \
+                    not self._reader.attached or self._reader.unchecked:
                 self._reader.move(place)
         except (Disconnected, Stopping) as error:
             self._reader.recover(error, place, self._reader.deadline())

@@ -11,10 +11,14 @@ from .errors import TokenError, short
 VERSION = 2
 _ATTACH = BY_NAME["attach"].fields
 # Fields of ATTACHED that are fingerprints, by their kinds. A state may have further kinds.
-KINDS = {"dataset": "dataset_fingerprint", "pipeline": "pipeline_hash",
-          "sampling": "sampling_hash"}
+KINDS = {"dataset": "dataset_fingerprint", "names": "names_fingerprint",
+          "pipeline": "pipeline_hash", "sampling": "sampling_hash"}
+# Those of them that are of the dataset. Each may be lacking: a large folder is known by its names
+# first, and a small one has no such fingerprint.
+_OF_DATASET = ("dataset", "names")
 # What a kind stands for.
 _MEANS = {"dataset": " (its files and labels)",
+          "names": " (of its files)",
           "pipeline": " (transforms, dtype, layout, draft, resize)",
           "sampling": " (order, sampler, echo, views)",
           "code": " (that makes the samples)"}
@@ -58,16 +62,18 @@ def asked(request: Mapping[str, Any], resize: str) -> Dict[str, Any]:
 def attached(fields: Mapping[str, Any], request: Mapping[str, Any], resize: str,
              was: Optional[Identity]) -> Identity:
     """What a stream is. A daemon that is older than descriptions says hashes instead."""
-    own = {kind: fields[key] for kind, key in KINDS.items()}
+    own = {kind: fields[key] for kind, key in KINDS.items()
+           if fields[key] or kind not in _OF_DATASET}
     kinds = {} if was is None else \
         {kind: value for kind, value in was.fingerprints.items() if kind not in KINDS}
     if was is not None:  # of an object that changes between epochs the first is the token's
-        own["dataset"] = was.fingerprints.get("dataset", own["dataset"])
+        own.update((kind, was.fingerprints[kind]) for kind in ("dataset",)
+                   if kind in was.fingerprints)
     if "code" in request["dataset"]:
         kinds.setdefault("code", request["dataset"]["code"])
     if fields["digest"] and isinstance(fields["description"], dict):
         return Identity(fields["description"], fields["digest"],
-                        {"dataset": own["dataset"], **kinds})
+                        {**{kind: own[kind] for kind in _OF_DATASET if kind in own}, **kinds})
     if was is not None and was.digest:
         _refuse_older()
     return Identity(asked(request, resize), "", {**own, **kinds})
@@ -104,7 +110,8 @@ def _read_first(state: Mapping[str, Any]) -> Identity:
     start, stop = subset or (0, None)
     description.update(subset_start=start, subset_stop=U64 if stop is None else stop)
     # Clients that knew no sampler had none.
-    kinds = {kind: state.get(kind, "" if kind == "sampling" else None) for kind in KINDS}
+    kinds = {kind: state.get(kind, "" if kind == "sampling" else None)
+             for kind in ("dataset", "pipeline", "sampling")}
     return Identity(description, "", _texts(kinds))
 
 
@@ -137,6 +144,8 @@ def check(theirs: Identity, ours: Identity, request: Mapping[str, Any]) -> None:
     for kind in ours.fingerprints:
         if theirs.fingerprints.get(kind, ours.fingerprints[kind]) != ours.fingerprints[kind]:
             _refuse(kind, theirs.fingerprints[kind], ours.fingerprints[kind])
+    if "dataset" not in theirs.fingerprints and "names" not in ours.fingerprints:
+        _refuse("names", theirs.fingerprints.get("names"), None)
     if not theirs.digest:
         compare(theirs.description, asked(request, ours.resize), {})
     elif not ours.digest:

@@ -100,6 +100,7 @@ pub(crate) fn request_of(options: &Options) -> Result<HashMap<&'static str, Valu
     let mut out = options.fields_of_attach();
     out.insert("accept_fd", true.into());
     out.insert("accept_moves", true.into());
+    out.insert("accept_names", true.into());
     if let Some(token) = &options.token {
         token.check(&out)?;
         out.insert("epoch", token.epoch.into());

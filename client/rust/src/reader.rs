@@ -19,7 +19,7 @@ use crate::options::request_of;
 use crate::ring::{Field, Ring};
 use crate::share::Share;
 use crate::tables::Options;
-use crate::token::{self, Place, Token, KINDS};
+use crate::token::{self, Place, Token};
 
 mod away;
 mod listing;
@@ -110,7 +110,8 @@ impl Client {
             samples: attached.uint("samples"),
             batches: attached.uint("batches"),
             identity,
-            hashes: KINDS.map(|(.., field)| attached.text(field)),
+            hashes: ["dataset_fingerprint", "pipeline_hash", "sampling_hash"]
+                .map(|field| attached.text(field)),
             resize,
             options,
         };
@@ -241,7 +242,8 @@ impl Reader {
     }
 
     /// The fingerprint of the dataset, the hash of transforms, dtype and layout, and that of order,
-    /// sampler, echo and views, which is empty if there are none.
+    /// sampler, echo and views, which is empty if there are none. The first is empty if
+    /// only the names of a large folder are known yet.
     pub fn hashes(&self) -> [&str; 3] {
         self.hashes.each_ref().map(String::as_str)
     }
@@ -358,6 +360,10 @@ impl Reader {
             return Err(self.connection()?.broken(text));
         }
         self.advance(message)?;
+        if !message.bytes("dataset_fingerprint").is_empty() {
+            let found = message.text("dataset_fingerprint");
+            self.identity.fingerprints.entry("dataset".into()).or_insert(found);
+        }
         let link = Arc::clone(&self.connection()?.link);
         Ok(Batch::new(message, &self.ring, &link, &self.held))
     }

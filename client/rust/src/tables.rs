@@ -129,6 +129,10 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 1 },
         Field { key: "expect_dataset", kind: Kind::Text, required: false,
             default: 0, min: 0, max: 32 },
+        Field { key: "expect_names", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 32 },
+        Field { key: "accept_names", kind: Kind::Boolean, required: false,
+            default: 0, min: 0, max: 1 },
         Field { key: "expect_pipeline", kind: Kind::Text, required: false,
             default: 0, min: 0, max: 32 },
         Field { key: "start", kind: Kind::Text, required: false,
@@ -188,7 +192,9 @@ pub(crate) const MESSAGES: &[MessageType] = &[
         Field { key: "ring", kind: Kind::Uint, required: true,
             default: 0, min: 0, max: u64::MAX },
         Field { key: "dataset_fingerprint", kind: Kind::Text, required: true,
-            default: 0, min: 32, max: 32 },
+            default: 0, min: 0, max: 32 },
+        Field { key: "names_fingerprint", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 32 },
         Field { key: "pipeline_hash", kind: Kind::Text, required: true,
             default: 0, min: 32, max: 32 },
         Field { key: "samples", kind: Kind::Uint, required: true,
@@ -241,6 +247,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: u64::MAX },
         Field { key: "wrapped", kind: Kind::Uint, required: false,
             default: 0, min: 0, max: 1048576 },
+        Field { key: "dataset_fingerprint", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 32 },
     ] },
     MessageType { number: 15, name: "release", fields: &[
         Field { key: "lease", kind: Kind::Uint, required: true,
@@ -608,6 +616,8 @@ pub struct Options {
     pub prefetch: u32,
     /// Dataset fingerprint in the resume token.
     pub expect_dataset: String,
+    /// Fingerprint of names in the resume token.
+    pub expect_names: String,
     /// Pipeline hash in the resume token.
     pub expect_pipeline: String,
     /// Position (default), or live: where the stream is now.
@@ -671,6 +681,7 @@ impl Default for Options {
             inflight: 3,
             prefetch: Default::default(),
             expect_dataset: Default::default(),
+            expect_names: Default::default(),
             expect_pipeline: Default::default(),
             start: Default::default(),
             pace: Default::default(),
@@ -719,6 +730,7 @@ impl Options {
             ("inflight", self.inflight.into()),
             ("prefetch", self.prefetch.into()),
             ("expect_dataset", self.expect_dataset.clone().into()),
+            ("expect_names", self.expect_names.clone().into()),
             ("expect_pipeline", self.expect_pipeline.clone().into()),
             ("start", self.start.clone().into()),
             ("pace", self.pace.clone().into()),

@@ -17,8 +17,9 @@ const OLD_TOKEN: &str = "the token is of a client that knew the resizes of Pillo
 const OLD_DAEMON: &str =
     "this stokerd is older than the client and makes the resizes of Pillow 12 alone";
 /// Fields of ATTACHED that are fingerprints, by their kinds. A token may have further kinds.
-pub(crate) const KINDS: [(&str, &str, &str); 3] = [
+pub(crate) const KINDS: [(&str, &str, &str); 4] = [
     ("dataset", "expect_dataset", "dataset_fingerprint"),
+    ("names", "expect_names", "names_fingerprint"),
     ("pipeline", "expect_pipeline", "pipeline_hash"),
     ("sampling", "expect_sampling", "sampling_hash"),
 ];
@@ -205,11 +206,21 @@ impl Token {
         let mut fingerprints = was.map(|was| was.fingerprints.clone()).unwrap_or_default();
         for (kind, _, field) in KINDS {
             let own = attached.text(field);
+            let of_dataset = kind == "dataset" || kind == "names";
+            if own.is_empty() && of_dataset {
+                continue; // there is none, or not yet
+            }
             match fingerprints.insert(kind.into(), own.clone()) {
                 Some(theirs) if theirs != own => return Err(Error::token(kind, &theirs, &own)),
-                _ if kind != "dataset" && !digest.is_empty() => fingerprints.remove(kind),
+                _ if !of_dataset && !digest.is_empty() => fingerprints.remove(kind),
                 _ => None,
             };
+        }
+        let was_named = was.filter(|was| !was.fingerprints.contains_key("dataset"));
+        if let Some(names) = was_named.and_then(|was| was.fingerprints.get("names")) {
+            if attached.bytes("names_fingerprint").is_empty() {
+                return Err(Error::token("names", names, "none"));
+            }
         }
         let description = match attached.value("description") {
             Value::Map(pairs) if !digest.is_empty() => map_of(pairs),

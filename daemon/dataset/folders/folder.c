@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/quote.h"
@@ -21,7 +22,8 @@ struct folder_walk {
 	uint64_t skipped;
 	struct folder_lost lost;
 	struct endings endings;
-	bool flat; /* no classes: what lies in the root is a sample, too */
+	bool flat;  /* no classes: what lies in the root is a sample, too */
+	bool later; /* a file was changed since the dataset was opened */
 
 	struct folder_top *classes; /* sorted by name */
 	uint64_t class_count, class_capacity;
@@ -80,6 +82,9 @@ static int folder_take_tree(struct folder_walk *walk, struct folder_tree *tree, 
 	if (result)
 		return result;
 	walk->skipped += tree->skipped;
+	walk->later = walk->later || tree->later;
+	if (tree->unsized)
+		index_lose_sizes(walk->index);
 	for (uint64_t i = 0; i < tree->lost.count && i < LOST_MAX; i++)
 		if (walk->lost.count + i < LOST_MAX)
 			walk->lost.paths[walk->lost.count + i] = tree->lost.paths[i];
@@ -138,6 +143,12 @@ static int folder_add_class(struct folder_walk *walk, const struct storage_entry
 				   walk->fault);
 }
 
+static bool folder_wants_none(void *context, const char *name)
+{
+	(void)context, (void)name;
+	return false;
+}
+
 static bool folder_see_class(void *context, const struct storage_entry *entry)
 {
 	struct folder_walk *walk = context;
@@ -158,8 +169,9 @@ static int folder_by_class(const void *a, const void *b)
 
 static int folder_find_classes(struct folder_walk *walk)
 {
-	int result =
-		folder_list(&walk->listing, "", walk->sources, folder_see_class, walk, walk->fault);
+	const struct storage_taker taker = {
+		.take = folder_see_class, .wants = folder_wants_none, .context = walk};
+	int result = folder_list(&walk->listing, "", walk->sources, &taker, walk->fault);
 	result = result ? result : walk->result;
 	if (result)
 		return result;
@@ -202,15 +214,38 @@ static int folder_walk_classes(struct folder_walk *walk)
 	return result;
 }
 
+static int folder_walk(struct folder_walk *walk)
+{
+	int result = walk->flat ? folder_walk_root(walk) : folder_walk_classes(walk);
+	folder_walk_deinit(walk);
+	return result;
+}
+
+/* A fingerprint of names is one of many names: of few the sizes are there as well. */
+static int folder_finish(struct files *files, const char *path, struct dataset_facts *facts,
+			 struct fault *fault)
+{
+	int result = files_finish(files, path, facts, fault);
+	if (!result && facts->count > DATASET_NAMES_ABOVE)
+		facts->names = index_names(files->index);
+	if (!result && !facts->unsized)
+		files->since_ns = 0;
+	/* What changes a file from now on gives it a later time. */
+	while (!result && files->since_ns && storage_clock_ns() <= files->since_ns)
+		nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+	return result;
+}
+
 static int folder_index(void **state_out, const struct dataset_spec *spec, bool flat,
 			struct dataset_progress *progress, struct dataset_facts *facts,
 			struct fault *fault)
 {
 	struct files *files;
 	const struct storage_place place = dataset_place(spec, spec->path);
-	int result = files_new(&files, &place, flat ? "flat" : "folder", fault);
+	int result = files_new(&files, &place, flat ? flat_kind.name : folder_kind.name, fault);
 	if (result)
 		return result;
+	files->since_ns = storage_clock_ns();
 	sources_add_folder(progress->sources, SOURCE_ROOT, spec->path, &files->folder, "");
 	struct folder_walk walk = {
 		.listing = {.root = &files->folder,
@@ -221,12 +256,12 @@ static int folder_index(void **state_out, const struct dataset_spec *spec, bool 
 		.fault = fault,
 		.flat = flat,
 	};
-	result = flat ? folder_walk_root(&walk) : folder_walk_classes(&walk);
-	folder_walk_deinit(&walk);
+	result = index_digest_names(files->index);
+	result = result ? result : folder_walk(&walk);
 	if (result == DATASET_E_OPEN) /* the words have a path relative to the root */
 		folder_say_where(spec->path, fault);
 	if (!result)
-		result = files_finish(files, spec->path, facts, fault);
+		result = folder_finish(files, spec->path, facts, fault);
 	if (result) {
 		files_free(files);
 		return result;
@@ -236,6 +271,58 @@ static int folder_index(void **state_out, const struct dataset_spec *spec, bool 
 	endings_say(&walk.endings, false, &facts->note);
 	*state_out = files;
 	return 0;
+}
+
+/* List it again, with a look at each file. */
+static int folder_list_again(const struct files *files, struct index *index, bool flat,
+			     struct dataset_progress *progress, struct fault *fault)
+{
+	struct folder_walk walk = {
+		.listing = {.root = &files->folder,
+			    .progress = progress,
+			    .since_ns = files->since_ns,
+			    .lock = PTHREAD_MUTEX_INITIALIZER},
+		.index = index,
+		.fault = fault,
+		.flat = flat,
+	};
+	int result = index_digest_names(index);
+	result = result ? result : folder_walk(&walk);
+	result = result ? result : index_finish(index);
+	if (result)
+		return result;
+	const struct digest before = index_names(files->index), now = index_names(index);
+	if (walk.later || !digest_equal(&before, &now) || !index_see_all(files->index, index))
+		return fault_say(fault, DATASET_E_CHANGED,
+				 "files came, went or were changed since it was opened");
+	return 0;
+}
+
+static int folder_complete(const void *state, bool flat, struct dataset_progress *progress,
+			   struct digest *fingerprint_out, struct fault *fault)
+{
+	const struct files *files = state;
+	struct index *index;
+	if (index_new(&index, flat ? flat_kind.name : folder_kind.name))
+		return -ENOMEM;
+	index_hold_no_names(index);
+	int result = folder_list_again(files, index, flat, progress, fault);
+	if (!result)
+		*fingerprint_out = index_fingerprint(index);
+	index_free(index);
+	return result;
+}
+
+static int folder_complete_classes(const void *state, struct dataset_progress *progress,
+				   struct digest *fingerprint_out, struct fault *fault)
+{
+	return folder_complete(state, false, progress, fingerprint_out, fault);
+}
+
+static int folder_complete_flat(const void *state, struct dataset_progress *progress,
+				struct digest *fingerprint_out, struct fault *fault)
+{
+	return folder_complete(state, true, progress, fingerprint_out, fault);
 }
 
 static int folder_open(void **state_out, const struct dataset_spec *spec,
@@ -263,6 +350,7 @@ const struct dataset_kind folder_kind = {
 	.suits = folder_suits,
 	.clue = KIND_BY_TYPE,
 	.open = folder_open,
+	.complete = folder_complete_classes,
 	.free = files_free,
 	.class_name = files_class_name,
 	.read_label = files_read_label,
@@ -274,6 +362,7 @@ const struct dataset_kind folder_kind = {
 const struct dataset_kind flat_kind = {
 	.name = "flat",
 	.open = flat_open,
+	.complete = folder_complete_flat,
 	.free = files_free,
 	.class_name = files_class_name,
 	.read_label = files_read_label,

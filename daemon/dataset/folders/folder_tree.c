@@ -45,14 +45,14 @@ int folder_check_cancel(const struct folder_listing *listing, struct fault *faul
 }
 
 int folder_list(struct folder_listing *listing, const char *path, struct sources *sources,
-		storage_take *see, void *context, struct fault *fault)
+		const struct storage_taker *taker, struct fault *fault)
 {
 	const struct storage_folder *root = listing->root;
 	int result = folder_check_cancel(listing, fault);
 	if (result)
 		return result;
 	sources_add_folder(sources, SOURCE_FOLDER, path, root, path);
-	result = root->storage->list(root->state, path, see, context, fault);
+	result = root->storage->list(root->state, path, taker, fault);
 	return result > 0 ? DATASET_E_OPEN : result;
 }
 
@@ -140,8 +140,10 @@ static int tree_add_file(struct folder_tree *tree, struct folder_node *node,
 	    ARRAY_RESERVE(node->names, node->names_capacity, node->names_size + size))
 		return -ENOMEM;
 	memcpy(node->names + node->names_size, entry->name, size);
-	node->files[node->file_count++] =
-		(struct folder_file){node->names_size, entry->size, entry->glance};
+	node->files[node->file_count++] = (struct folder_file){
+		node->names_size, entry->sized ? entry->size : INDEX_NO_SIZE, entry->glance};
+	tree->unsized = tree->unsized || !entry->sized;
+	tree->later = tree->later || entry->later;
 	node->names_size += size;
 	atomic_fetch_add_explicit(&tree->listing->progress->found, 1, memory_order_relaxed);
 	return tree_hold(tree, sizeof(struct folder_file) + size);
@@ -206,6 +208,16 @@ static bool tree_see_entry(void *context, const struct storage_entry *entry)
 	return !tree->result;
 }
 
+/* Sizes of the first pictures are looked at in any case: of a small folder they are all. */
+static bool tree_wants(void *context, const char *name)
+{
+	const struct folder_tree *tree = context;
+	const struct dataset_progress *progress = tree->listing->progress;
+	return ending_is_image(name) &&
+	       (!progress->names ||
+		atomic_load_explicit(&progress->found, memory_order_relaxed) < DATASET_NAMES_ABOVE);
+}
+
 static int node_by_path(const void *a, const void *b)
 {
 	return strcmp((*(struct folder_node *const *)a)->path,
@@ -221,8 +233,13 @@ static int file_by_name(const void *a, const void *b, void *names)
 static int tree_list_node(struct folder_tree *tree, struct folder_node *node)
 {
 	tree->listed = node;
-	int result = folder_list(tree->listing, node->path, &tree->sources, tree_see_entry, tree,
-				 &tree->fault);
+	const struct storage_taker taker = {
+		.take = tree_see_entry,
+		.wants = tree_wants,
+		.context = tree,
+		.since_ns = tree->listing->since_ns,
+	};
+	int result = folder_list(tree->listing, node->path, &tree->sources, &taker, &tree->fault);
 	result = result ? result : tree->result;
 	if (!result && node->file_count)
 		qsort_r(node->files, node->file_count, sizeof(*node->files), file_by_name,

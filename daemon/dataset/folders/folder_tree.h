@@ -22,6 +22,7 @@
 struct folder_listing {
 	const struct storage_folder *root;
 	struct dataset_progress *progress;
+	int64_t since_ns;     /* when the dataset was opened: storage_clock_ns() */
 	pthread_mutex_t lock; /* of what follows, and of what progress charges */
 	uint64_t held;	      /* bytes of trees, and of what else is listed */
 	uint64_t indexed;     /* bytes of the index */
@@ -65,7 +66,9 @@ struct folder_tree {
 	int result;			    /* the error that ended it, and its words */
 	struct fault fault;
 	uint64_t skipped;
-	bool linked; /* one of its pictures is behind a link */
+	bool linked;  /* one of its pictures is behind a link */
+	bool unsized; /* one of them was not looked at */
+	bool later;   /* one of them was changed since the dataset was opened */
 	struct folder_lost lost;
 	struct endings endings;
 	struct sources sources;	 /* its folders */
@@ -78,9 +81,10 @@ int folder_tree_list(struct folder_tree *out, struct folder_listing *listing, co
 		     const uint64_t id[2]);
 void folder_tree_deinit(struct folder_tree *tree);
 
-/* Hand the entries of a folder to `see`, once its version is noted. 0, a condition, or -ENOMEM. */
+/* Hand the entries of a folder to the taker, once its version is noted. 0, a condition, or -ENOMEM.
+ */
 int folder_list(struct folder_listing *listing, const char *path, struct sources *sources,
-		storage_take *see, void *context, struct fault *fault);
+		const struct storage_taker *taker, struct fault *fault);
 int folder_check_cancel(const struct folder_listing *listing, struct fault *fault);
 /* A link that leads out: DATASET_E_OPEN and its words. */
 int folder_refuse_link(const char *path, struct fault *fault);

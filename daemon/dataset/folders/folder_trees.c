@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/thread_group.h"
+#include "storage/local_watch.h"
 
+#define BEHIND_NICE 10	/* workers have 5 */
 #define AHEAD 64	/* trees that are held at a time */
 #define THREADS_MOST 16 /* for a server */
+#define THREADS_FAR 64	/* for a file system of other machines, or of a program: NFS, FUSE */
 #define THREADS_NEAR 8	/* for local files, where a processor is what there is to wait for */
 
 struct folder_trees {
@@ -47,6 +51,8 @@ static void list_ahead(void *context, uint64_t number)
 	pthread_mutex_unlock(&trees->lock);
 	if (stopped)
 		return;
+	if (trees->listing->since_ns) /* behind the attach: readers go first */
+		(void)setpriority(PRIO_PROCESS, (id_t)gettid(), BEHIND_NICE);
 	list_tree(trees, number);
 	pthread_mutex_lock(&trees->lock);
 	trees->slots[number % AHEAD].listed = true;
@@ -54,14 +60,15 @@ static void list_ahead(void *context, uint64_t number)
 	pthread_mutex_unlock(&trees->lock);
 }
 
-static unsigned threads_for(const struct storage *storage)
+static unsigned threads_for(const struct storage_folder *folder)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned wanted = storage->at_once > 1 ? storage->at_once
-			  : processors > 1     ? (unsigned)processors
-					       : 1;
-	unsigned most = storage->at_once > 1 ? THREADS_MOST : THREADS_NEAR;
-	return wanted < most ? wanted : most;
+	if (local_is_far(folder))
+		return THREADS_FAR;
+	if (folder->storage->at_once > 1)
+		return folder->storage->at_once < THREADS_MOST ? folder->storage->at_once
+							       : THREADS_MOST;
+	return processors < 1 ? 1 : processors < THREADS_NEAR ? (unsigned)processors : THREADS_NEAR;
 }
 
 int folder_trees_new(struct folder_trees **out, struct folder_listing *listing,
@@ -75,7 +82,7 @@ int folder_trees_new(struct folder_trees **out, struct folder_listing *listing,
 	trees->count = count;
 	pthread_mutex_init(&trees->lock, NULL); /* neither can fail on Linux */
 	pthread_cond_init(&trees->changed, NULL);
-	unsigned threads = threads_for(listing->root->storage);
+	unsigned threads = threads_for(listing->root);
 	if (count > 1 && thread_group_begin(&trees->group, threads, count, list_ahead, trees) < 0)
 		trees->group = NULL;
 	*out = trees;

@@ -84,6 +84,13 @@ static bool take_entry(void *context, const struct storage_entry *entry)
 	return search->result == 0;
 }
 
+/* Ask for the names of shards, not for the sizes. */
+static bool want_none(void *context, const char *name)
+{
+	(void)context, (void)name;
+	return false;
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -108,8 +115,10 @@ static int search_glob(struct search *search, const char *name)
 	search->pattern = slash ? slash + 1 : name;
 	search->within = within;
 	search->result = 0;
-	int result = listed ? search->folder->storage->list(search->folder->state, listed,
-							    take_entry, search, search->fault)
+	const struct storage_taker taker = {
+		.take = take_entry, .wants = want_none, .context = search};
+	int result = listed ? search->folder->storage->list(search->folder->state, listed, &taker,
+							    search->fault)
 			    : -ENOMEM;
 	free(listed);
 	free(within);

@@ -7,6 +7,7 @@
 #include "loop/engine/measure.h"
 #include "loop/engine/membership.h"
 #include "loop/engine/migrate.h"
+#include "loop/policy/resume.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
@@ -56,7 +57,44 @@ static void count_hand_over(const struct reader *reader, uint64_t ready_ns)
 		      now_ns > since_ns ? now_ns - since_ns : 0);
 }
 
-static bool send_batch(struct reader *reader, uint64_t ordinal, const struct batch_span *span)
+/* The fingerprint is not the one that is expected, or nobody will know: no batch any more. */
+static void end_by_token(struct reader *reader, const char *words)
+{
+	struct message message = message_init(MESSAGE_ERROR);
+	message.error.code = ERROR_TOKEN;
+	message.error.name = text_of(error_name(ERROR_TOKEN));
+	message.error.text = text_of(words);
+	reader->end_epoch = reader->next.epoch;
+	reader->end_sent = true;
+	outbox_send(reader->outbox, &message);
+	membership_end(reader);
+}
+
+/* The dataset's fingerprint, once it is known and the client is not told yet; else "". False: the
+ * reader has ended by it. */
+static bool settle_dataset(struct reader *reader, char out[33])
+{
+	const struct dataset_entry *entry = reader->stream->entry;
+	const bool sized = dataset_is_sized(entry->dataset);
+	struct fault fault;
+	out[0] = '\0';
+	if (!reader->unsized || (!sized && entry->sizing))
+		return true;
+	if (sized) {
+		const struct digest digest = dataset_fingerprint(entry->dataset);
+		digest_hex(&digest, out);
+	}
+	if (sized ? resume_token_check_dataset(reader->expected, out, &fault) == 0
+		  : !reader->expected[0])
+		return true;
+	if (!sized)
+		fault = entry->opening.fault;
+	end_by_token(reader, fault.text);
+	return false;
+}
+
+static bool send_batch(struct reader *reader, uint64_t ordinal, const struct batch_span *span,
+		       const char *fingerprint)
 {
 	struct ring *ring = reader->ring;
 	struct lease *lease;
@@ -80,6 +118,8 @@ static bool send_batch(struct reader *reader, uint64_t ordinal, const struct bat
 	batch->runs = batch_runs(ring, ordinal, span->count);
 	batch->padded = span->padded;
 	batch->wrapped = span->wrapped;
+	batch->dataset_fingerprint = text_of(fingerprint);
+	reader->unsized = reader->unsized && !*fingerprint;
 	share_resume(&reader->share, &reader->next, &batch->next_epoch, &batch->next_position);
 	core_count(ring->core, COUNTER_BATCHES_DELIVERED, 1);
 	core_count(ring->core, COUNTER_SAMPLES_DELIVERED, (int64_t)span->count);
@@ -137,12 +177,15 @@ static bool deliver_one(struct reader *reader)
 		return false;
 	struct batch_span span = share_span(&reader->share, &reader->next);
 	uint64_t ordinal = reader_place(reader), at;
+	char fingerprint[33];
 	if (!batch_made(reader, ordinal, span.count))
+		return false;
+	if (!settle_dataset(reader, fingerprint))
 		return false;
 	const struct slot *bad = batch_bad(reader->ring, ordinal, span.count, &at);
 	if (bad)
 		send_bad_sample(reader, bad, span.position + at);
-	else if (!send_batch(reader, ordinal, &span))
+	else if (!send_batch(reader, ordinal, &span, fingerprint))
 		return false;
 	reader->announced += span.count;
 	reader->checked = 0;

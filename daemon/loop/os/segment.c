@@ -43,7 +43,7 @@ static void segment_add(struct segment *segment, const struct field *field)
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
 		  const struct job_recipe *recipe)
 {
-	struct digest fingerprint = dataset_fingerprint(recipe->dataset);
+	struct digest fingerprint = dataset_identity(recipe->dataset);
 	struct digest hash = pipeline_hash(recipe->pipeline);
 	*segment = SEGMENT_NULL;
 	struct segment_header *header = &segment->header;

@@ -176,6 +176,8 @@ static int find_entry(struct attachment *attachment)
 	const struct catalog_wish wish = {
 		.uid = uid,
 		.expected = arguments->expected.dataset,
+		.expected_names = arguments->expected.names,
+		.sized = arguments->sized,
 		.of_job = ranks_dataset(core, &arguments->dataset, &own),
 		.limits = quota_memory(core, uid),
 	};
@@ -216,7 +218,7 @@ void attachment_begin(struct session *session, const struct message *message)
 		r = find_entry(attachment);
 	if (r < 0)
 		attachment_fail_memory(attachment);
-	else if (attachment->entry->dataset)
+	else if (list_empty(&attachment->opened.link))
 		dataset_opened(&attachment->opened, 0, NULL);
 }
 
@@ -413,7 +415,8 @@ static void answer(struct attachment *attachment, const struct ring *ring,
 	attached->reader = reader->id;
 	attached->stream = stream->id;
 	attached->ring = ring->id;
-	attached->dataset_fingerprint = (struct text){token.dataset, 32};
+	attached->dataset_fingerprint = (struct text){token.dataset, strlen(token.dataset)};
+	attached->names_fingerprint = (struct text){token.names, strlen(token.names)};
 	attached->pipeline_hash = (struct text){token.pipeline, 32};
 	attached->sampling_hash = (struct text){token.sampling, strlen(token.sampling)};
 	digest_hex(&stream->description.digest, token.description);
@@ -457,6 +460,8 @@ static void join_ring(struct attachment *attachment, struct ring *ring)
 		attachment_fail_memory(attachment);
 		return;
 	}
+	reader->unsized = !dataset_is_sized(attachment->entry->dataset);
+	memcpy(reader->expected, attachment->arguments.expected.dataset, sizeof(reader->expected));
 	answer(attachment, ring, reader);
 	log_attached(session, reader);
 	attachment_free(attachment); /* the reader counts on as attached */

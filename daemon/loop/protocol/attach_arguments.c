@@ -132,9 +132,19 @@ static void take_request(struct attach_arguments *out, const struct message_atta
 	};
 	text_copy(out->request.job, READER_JOB, attach->job);
 	text_copy(out->expected.dataset, 33, attach->expect_dataset);
+	text_copy(out->expected.names, 33, attach->expect_names);
 	text_copy(out->expected.pipeline, 33, attach->expect_pipeline);
 	text_copy(out->expected.sampling, 33, attach->expect_sampling);
 	text_copy(out->expected.description, 33, attach->expect_description);
+}
+
+/* Clients that know no fingerprints of names get the whole one; so do tokens that have none, and
+ * statistics, which are found by it. */
+static bool wants_sizes(const struct attach_arguments *arguments,
+			const struct message_attach *attach)
+{
+	return !attach->accept_names || pipeline_statistics(arguments->pipeline) ||
+	       (attach->expect_dataset.size && !attach->expect_names.size);
 }
 
 /* NULL, or what is wrong with numbers that have to go together. */
@@ -220,6 +230,7 @@ int attach_arguments_parse(struct attach_arguments *out, const struct message_at
 	r = take_pipeline(out, attach, fault);
 	if (r)
 		return r;
+	out->sized = wants_sizes(out, attach);
 	*code_out = ERROR_ARGUMENT;
 	if (field_choice_views(&out->fields, (uint32_t)attach->views, out->pipeline, fault))
 		return 1;

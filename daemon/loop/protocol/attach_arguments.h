@@ -33,7 +33,8 @@ struct attach_arguments {
 	/* The reader. */
 	struct reader_request request;
 	struct resume_token expected;
-	bool live; /* begin where the stream is */
+	bool sized; /* the whole fingerprint of the dataset has to be known first */
+	bool live;  /* begin where the stream is */
 };
 
 /* ATTACH's word resize: 0 pillow-12, 1 pillow-13, or -1, of which ATTACH_RESIZES is the message. */

@@ -327,13 +327,15 @@ static void request_open(struct index_request *request, const struct value *data
 	}
 	if (r == 0) {
 		uid_t uid = request->session->connection.uid;
-		const struct catalog_wish wish = {
-			.uid = uid, .expected = "", .limits = quota_memory(request->core, uid)};
+		const struct catalog_wish wish = {.uid = uid,
+						  .expected = "",
+						  .sized = true,
+						  .limits = quota_memory(request->core, uid)};
 		r = catalog_get(&request->entry, request->core, &spec, &wish, &request->opened);
 	}
 	if (r < 0)
 		request_fail_memory(request);
-	else if (request->entry->dataset)
+	else if (list_empty(&request->opened.link))
 		dataset_opened(&request->opened, 0, NULL);
 }
 

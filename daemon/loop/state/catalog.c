@@ -25,7 +25,7 @@
 
 static void catalog_free(struct dataset_entry *entry)
 {
-	assert(list_empty(&entry->waiters));
+	assert(list_empty(&entry->waiters) && !entry->sizing);
 	list_remove(&entry->link);
 	index_cache_close(entry->index_cache);
 	pictures_close(entry->core->pictures, entry->pictures);
@@ -41,6 +41,15 @@ static void catalog_free(struct dataset_entry *entry)
 	free(entry);
 }
 
+/* Nobody uses it: it goes now, or once its task has ended. */
+static void catalog_drop(struct dataset_entry *entry)
+{
+	if (entry->sizing)
+		atomic_store(&entry->progress.cancel, true);
+	else
+		catalog_free(entry);
+}
+
 /* a task's thread: indexing blocks. */
 static void catalog_open(struct task *task)
 {
@@ -54,7 +63,7 @@ static void catalog_open(struct task *task)
 	dataset_progress_end(&entry->progress);
 	if (entry->progress.kept)
 		index_caches_trim(entry->core->index_caches);
-	if (entry->opening.result == 0)
+	if (entry->opening.result == 0 && dataset_is_sized(entry->opening.dataset))
 		statistics_store_read(entry->core->statistics, entry->uid, entry->opening.dataset,
 				      &entry->opening.fitted);
 	if (entry->opening.result == 0 && !dataset_has_pixels(entry->opening.dataset))
@@ -125,22 +134,105 @@ void catalog_note_clipped(struct dataset_entry *entry, uint64_t sample)
 	catalog_say(entry, words.text);
 }
 
-/* Tell all who wait. Held meanwhile: one of them may release the last hold. */
-static void catalog_tell(struct dataset_entry *entry, struct dataset_entry *instead)
+/* The first who waits for no more than there is. */
+static struct catalog_waiter *catalog_next_waiter(const struct dataset_entry *entry)
 {
+	list_for_each(waiter, next, &entry->waiters, struct catalog_waiter, link)
+		if (!waiter->sized || !entry->sizing)
+			return waiter;
+	return NULL;
+}
+
+/* Tell those who wait. Held meanwhile: one of them may release the last hold. */
+static void catalog_tell(struct dataset_entry *entry, int result)
+{
+	struct catalog_waiter *waiter;
 	catalog_hold(entry);
+	while ((waiter = catalog_next_waiter(entry))) {
+		list_remove(&waiter->link);
+		waiter->on_opened(waiter, result, &entry->opening.fault);
+	}
+	catalog_release(entry);
+}
+
+/* The opening has ended: its own hold goes, and all who waited for it hold `before` instead. */
+static void catalog_give_before(struct dataset_entry *entry, struct dataset_entry *before)
+{
 	while (!list_empty(&entry->waiters)) {
 		struct catalog_waiter *waiter =
 			list_entry(entry->waiters.next, struct catalog_waiter, link);
 		list_remove(&waiter->link);
-		if (instead) {
-			*waiter->entry = catalog_hold(instead);
-			catalog_release(entry);
-		}
-		waiter->on_opened(waiter, entry->result, &entry->opening.fault);
+		*waiter->entry = catalog_hold(before);
+		catalog_release(entry);
+		if (waiter->sized && before->sizing)
+			list_append(&before->waiters, &waiter->link);
+		else
+			waiter->on_opened(waiter, 0, &entry->opening.fault);
 	}
-	entry->users--; /* the opening's own hold */
 	catalog_release(entry);
+}
+
+/* -- sizes that follow -------------------------------------------------------------------- */
+
+/* a task's thread */
+static void catalog_size(struct task *task)
+{
+	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
+	entry->opening.result =
+		dataset_complete(entry->dataset, &entry->progress, &entry->opening.fault);
+	dataset_progress_end(&entry->progress);
+	if (entry->opening.result == 0)
+		statistics_store_read(entry->core->statistics, entry->uid, entry->dataset,
+				      &entry->opening.fitted);
+}
+
+static void catalog_say_unsized(struct dataset_entry *entry)
+{
+	struct fault why = entry->opening.fault;
+	struct quote quote;
+	entry->outdated = true;
+	fault_say(&entry->opening.fault, DATASET_E_OPEN,
+		  "%s was looked at behind its opening, and its fingerprint is not known: %s: open "
+		  "it when it changes no more",
+		  quote_text(&quote, entry->spec.path), why.text);
+	log_user_about(&(struct log_facts){.uid = entry->uid, .dataset = entry->id}, LOG_DATASETS,
+		       LOG_LEVEL_WARNING, "dataset %s", entry->opening.fault.text);
+}
+
+static void catalog_sized(struct task *task, int status)
+{
+	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
+	int result = status < 0 ? status : entry->opening.result;
+	entry->sizing = false;
+	if (atomic_load(&entry->progress.cancel)) {
+		if (entry->users == 0)
+			catalog_free(entry);
+		return;
+	}
+	if (result == 0) {
+		statistics_store_add_read(entry->core->statistics, entry->opening.fitted);
+		log_user_about(&(struct log_facts){.uid = entry->uid, .dataset = entry->id},
+			       LOG_DATASETS, LOG_LEVEL_INFO,
+			       "dataset %s: the sizes of its files are known", entry->spec.path);
+	} else {
+		if (result < 0)
+			fault_say(&entry->opening.fault, result, "%s", strerror(-result));
+		catalog_say_unsized(entry);
+	}
+	catalog_tell(entry, result ? DATASET_E_OPEN : 0);
+}
+
+static void catalog_begin_sizing(struct dataset_entry *entry)
+{
+	entry->progress.names = false;
+	atomic_store(&entry->progress.found, 0);
+	int r = task_start(&entry->task, &entry->core->tasks, TASK_OPENING, entry->uid,
+			   catalog_size, catalog_sized);
+	entry->sizing = r == 0;
+	if (r < 0) {
+		fault_say(&entry->opening.fault, r, "%s", strerror(-r));
+		catalog_say_unsized(entry);
+	}
 }
 
 /* Settle an open dataset: it is as it was, or no longer given to newcomers. True: it was given to
@@ -151,7 +243,7 @@ static bool catalog_settle_before(struct dataset_entry *entry)
 	bool as_before = before && entry->result == 0 && entry->opening.as_before;
 	entry->before = NULL;
 	if (as_before)
-		catalog_tell(entry, before);
+		catalog_give_before(entry, before);
 	else if (before && entry->result >= 0)
 		before->outdated = true;
 	if (before)
@@ -184,21 +276,34 @@ static void catalog_opened(struct task *task, int status)
 			dataset_index_bytes(entry->dataset));
 		if (*dataset_note(entry->dataset))
 			catalog_say(entry, dataset_note(entry->dataset));
+		if (!dataset_is_sized(entry->dataset))
+			catalog_begin_sizing(entry);
 	} else if (entry->result < 0) {
 		fault_say(&entry->opening.fault, entry->result, "%s: %s", entry->spec.path,
 			  strerror(-entry->result));
 	}
-	catalog_tell(entry, NULL);
+	catalog_tell(entry, entry->result);
+	catalog_release(entry); /* the opening's own hold */
 }
 
-static bool catalog_is_expected(const struct dataset_entry *entry, const char *expected)
+static bool catalog_is_expected(const struct dataset_entry *entry, const struct catalog_wish *wish)
 {
 	char own[33];
-	if (!entry->dataset || !*expected)
+	if (!entry->dataset)
 		return false;
-	const struct digest fingerprint = dataset_fingerprint(entry->dataset);
-	digest_hex(&fingerprint, own);
-	return strcmp(own, expected) == 0;
+	bool sized = dataset_is_sized(entry->dataset);
+	const char *expected = sized && *wish->expected ? wish->expected : wish->expected_names;
+	struct digest digest = dataset_fingerprint(entry->dataset);
+	if (expected == wish->expected_names && !dataset_names(entry->dataset, &digest))
+		return false;
+	digest_hex(&digest, own);
+	return expected && strcmp(own, expected) == 0;
+}
+
+/* Is there, or will there be, as much of its fingerprints as is wished for? */
+static bool catalog_can_be_sized(const struct dataset_entry *entry, const struct catalog_wish *wish)
+{
+	return !wish->sized || !entry->dataset || entry->sizing || dataset_is_sized(entry->dataset);
 }
 
 /* The entry that is right as it is: that of its job, or with what is expected, or being opened;
@@ -212,11 +317,12 @@ static struct dataset_entry *catalog_find(struct core *core, const struct datase
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
 		/* One that failed or is given up waits for its thread only. */
 		if (entry->uid != wish->uid || !dataset_spec_equal(&entry->spec, spec) ||
-		    entry->result != 0 || atomic_load(&entry->progress.cancel))
+		    entry->result != 0 || atomic_load(&entry->progress.cancel) ||
+		    !catalog_can_be_sized(entry, wish))
 			continue;
 		if (entry == wish->of_job)
 			return entry;
-		if (!entry->changed && catalog_is_expected(entry, wish->expected))
+		if (!entry->changed && catalog_is_expected(entry, wish))
 			return entry;
 		if (!entry->dataset)
 			opening = entry;
@@ -247,6 +353,7 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	entry->progress.keep_owner = owner_of(uid);
 	entry->progress.stage = core->staging->stage;
 	entry->progress.stage_user = uid;
+	entry->progress.names = !wish->sized;
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
 	list_append(&core->datasets, &entry->link);
@@ -275,7 +382,7 @@ static void catalog_drop_lingering(struct core *core, uid_t uid)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
 		if (entry->users == 0 && entry->uid == uid)
-			catalog_free(entry);
+			catalog_drop(entry);
 }
 
 int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
@@ -284,6 +391,7 @@ int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_sp
 	struct dataset_entry *before;
 	struct dataset_entry *entry = catalog_find(core, spec, wish, &before);
 	waiter->entry = out;
+	waiter->sized = wish->sized;
 	if (!entry && before && dataset_is_still(before->dataset, spec) &&
 	    dataset_spec_same_reader(&before->spec, spec))
 		entry = before;
@@ -295,7 +403,7 @@ int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_sp
 		if (r < 0)
 			return r;
 	}
-	if (!entry->dataset)
+	if (!entry->dataset || (wish->sized && entry->sizing))
 		list_append(&entry->waiters, &waiter->link);
 	*out = catalog_hold(entry);
 	return 0;
@@ -324,7 +432,7 @@ void catalog_release(struct dataset_entry *entry)
 	bool lingers = entry->dataset && !entry->changed && !entry->core->stopping &&
 		       clock_ns() < entry->linger_until_ns;
 	if (entry->users == 0 && !lingers)
-		catalog_free(entry);
+		catalog_drop(entry);
 }
 
 void catalog_linger(struct dataset_entry *entry, uint64_t now_ns)
@@ -368,7 +476,7 @@ void catalog_tick(struct core *core, uint64_t now_ns)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
 		if (entry->users == 0 && (core->stopping || now_ns >= entry->linger_until_ns)) {
-			catalog_free(entry);
+			catalog_drop(entry);
 			continue;
 		}
 		if (entry->warm_until_ns == 0)

@@ -6,8 +6,9 @@
  * is open has a task look whether lists, arrays, folders and shards are as they were; if not, it is
  * opened again, and the old one stays for who reads it, for the other ranks of their jobs and for
  * who expects its fingerprint. One of which a file was read that is another one is given to nobody
- * new. After a DETACH it lingers for a moment: for a reader that goes on at another place, whose
- * ATTACH expects the fingerprint that it has.
+ * new. Where names will do, the sizes of a large folder's files follow in another task; who wants
+ * the whole fingerprint waits for them. After a DETACH it lingers for a moment: for a reader that
+ * goes on at another place, whose ATTACH expects the fingerprint that it has.
  *
  * Each user's entry is opened with what that user may have read, so nobody sees a folder through
  * another's eyes, nor is kept from its new files by another's stream. What was learnt of the files
@@ -37,6 +38,7 @@ struct statistics;
 struct catalog_waiter {
 	struct list link;
 	struct dataset_entry **entry; /* what it holds: may become another one when it is called */
+	bool sized;		      /* waits for sizes, too */
 	void (*on_opened)(struct catalog_waiter *waiter, int result, const struct fault *fault);
 };
 
@@ -52,6 +54,7 @@ struct dataset_entry {
 	bool clips;			 /* ... and was one of those that it names */
 	bool changed;			 /* a file was read that is not the one before */
 	bool outdated;			 /* what it was opened by is not as it was */
+	bool sizing;			 /* its task looks at the files, for their sizes */
 	struct dataset_entry *before;	 /* held: given instead of this one if that is as it was */
 	struct index_cache *index_cache; /* what was learnt of its files; NULL: nothing is */
 	struct seek_index_set *seek_indexes; /* the index cache's; NULL: none are kept */
@@ -80,13 +83,15 @@ struct dataset_entry {
 /* Wish of a client beside the description. */
 struct catalog_wish {
 	uid_t uid;
-	const char *expected;		    /* its fingerprint, or "" if any will do */
+	const char *expected;		    /* its fingerprint, or "" if any will do ... */
+	const char *expected_names;	    /* ... and that of its names; NULL is "" */
+	bool sized;			    /* its fingerprint has to be known */
 	const struct dataset_entry *of_job; /* what the other ranks read; NULL: there are none */
 	struct memory_limits limits;	    /* for what this user's datasets may hold by now */
 };
 /*
  * The user's entry of this dataset, whose description says what that user may have read, held;
- * opened already (then `dataset` is set and the waiter is not used) or being opened (then the
+ * opened already (then the waiter is in no list, and not used) or being opened (then the
  * waiter is called later; *out may be another entry by then, held in place of this one). Takes the
  * spec over. 0 or negative errno.
  */

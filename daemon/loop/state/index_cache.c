@@ -73,7 +73,7 @@ struct index_cache *index_cache_load(struct index_caches *caches, const struct d
 	if (!cache)
 		return NULL;
 	cache->caches = caches;
-	cache->key = (struct index_store_key){.fingerprint = dataset_fingerprint(dataset),
+	cache->key = (struct index_store_key){.fingerprint = dataset_identity(dataset),
 					      .samples = dataset_count(dataset),
 					      .owner = owner_of(memory->uid)};
 	list_init(&cache->link);

@@ -59,6 +59,8 @@ struct reader {
 	struct cursor start; /* its first batch */
 	uint64_t end_epoch;  /* no batch of this epoch or later */
 	bool end_sent;
+	bool unsized;	   /* it does not know the dataset's fingerprint yet ... */
+	char expected[33]; /* ... which has to be this; "": any will do */
 	char job[READER_JOB];
 
 	struct cursor next; /* the batch to announce next ... */

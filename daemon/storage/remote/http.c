@@ -18,12 +18,12 @@ static const char *http_refuse(const char *path)
 	return why || *url_path(path) ? why : "it names a host and nothing there";
 }
 
-static int http_list(const void *state, const char *folder, storage_take *take, void *context,
+static int http_list(const void *state, const char *folder, const struct storage_taker *taker,
 		     struct fault *fault)
 {
 	const struct remote *remote = state;
 	struct quote root, below;
-	(void)take, (void)context;
+	(void)taker;
 	return fault_say(fault, STORAGE_E_OPEN,
 			 "cannot list %s%s%s: plain HTTP has no lists of folders: name tar shards "
 			 "(train-{000000..000146}.tar), a list of shards (.json) or a manifest",

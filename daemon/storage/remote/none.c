@@ -67,10 +67,10 @@ static int read_range(const void *state, const char *key, struct storage_range r
 	return fault_say(fault, STORAGE_E_READ, WITHOUT);
 }
 
-static int list(const void *state, const char *folder, storage_take *take, void *context,
+static int list(const void *state, const char *folder, const struct storage_taker *taker,
 		struct fault *fault)
 {
-	(void)state, (void)folder, (void)take, (void)context;
+	(void)state, (void)folder, (void)taker;
 	return fault_say(fault, STORAGE_E_OPEN, WITHOUT);
 }
 

@@ -18,11 +18,10 @@
 /* One listing under way. */
 struct listing {
 	const struct remote *remote;
-	storage_take *take;
-	void *context;
+	const struct storage_taker *taker;
 	char prefix[REMOTE_KEY_MAX + 2]; /* of all keys; empty, or it ends in a slash */
 	size_t prefix_size;
-	bool ended; /* `take` has seen enough */
+	bool ended; /* the taker has seen enough */
 	uint64_t entries;
 };
 
@@ -47,6 +46,7 @@ static bool take_key(void *context, const char *key, uint64_t size, bool folder)
 		return true;
 	struct storage_entry entry = {.name = name,
 				      .kind = folder ? STORAGE_FOLDER : STORAGE_FILE,
+				      .sized = !folder,
 				      .size = folder ? 0 : size};
 	if (folder) { /* as remote_identify() has it: of the path without its last slash */
 		char path[S3_TEXT_MAX + 2];
@@ -55,7 +55,7 @@ static bool take_key(void *context, const char *key, uint64_t size, bool folder)
 		memcpy(entry.id, digest.bytes, sizeof(digest.bytes));
 	}
 	listing->entries++;
-	listing->ended = !listing->take(listing->context, &entry);
+	listing->ended = !listing->taker->take(listing->taker->context, &entry);
 	return !listing->ended;
 }
 
@@ -120,11 +120,11 @@ static int list_page(struct listing *listing, char token[S3_TEXT_MAX + 1], struc
 			  : result;
 }
 
-static int s3_list(const void *state, const char *folder, storage_take *take, void *context,
+static int s3_list(const void *state, const char *folder, const struct storage_taker *taker,
 		   struct fault *fault)
 {
 	const struct remote *remote = state;
-	struct listing listing = {.remote = remote, .take = take, .context = context};
+	struct listing listing = {.remote = remote, .taker = taker};
 	char token[S3_TEXT_MAX + 1] = "", path[REMOTE_KEY_MAX + 1];
 	struct buffer buffer = BUFFER_NULL;
 	struct quote quote;

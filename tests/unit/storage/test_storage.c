@@ -311,6 +311,7 @@ static void test_list(void **state)
 {
 	(void)state;
 	unsigned count = 0, one = 0;
+	const struct storage_taker taker = {.take = see_one, .context = &one};
 	put("data/deep/file", "12345");
 	put("data/deep/folder/x", "x");
 	put("data/deep/\xff\n", "");
@@ -324,7 +325,10 @@ static void test_list(void **state)
 	assert_int_equal(mkfifo(at("data/deep/fifo"), 0600), 0);
 	struct storage_folder folder = must_open_folder(at("data"));
 	const struct storage *local = folder.storage;
-	assert_int_equal(local->list(folder.state, "deep", see, &count, &fault), 0);
+	assert_int_equal(local->list(folder.state, "deep",
+				     &(struct storage_taker){.take = see, .context = &count},
+				     &fault),
+			 0);
 	assert_int_equal(count, SEEN);
 	assert_int_equal(seen[0].size, 5);
 	assert_int_equal(seen[3].size, 5);
@@ -336,14 +340,13 @@ static void test_list(void **state)
 	assert_int_equal(local->identify(folder.state, "", &root, &fault), 0);
 	assert_int_not_equal(root.inode, inner.inode);
 	assert_int_equal(local->identify(folder.state, "lost", &root, &fault), STORAGE_E_OPEN);
-	assert_int_equal(local->list(folder.state, "deep", see_one, &one, &fault), 0);
+	assert_int_equal(local->list(folder.state, "deep", &taker, &fault), 0);
 	assert_int_equal(one, 1);
-	assert_int_equal(local->list(folder.state, "", see_one, &one, &fault), 0);
+	assert_int_equal(local->list(folder.state, "", &taker, &fault), 0);
 	assert_int_equal(one, 2);
 	static const char *const bad[] = {"nothing", "deep/file", "deep/out-folder", ".."};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(local->list(folder.state, bad[i], see_one, &one, &fault),
-				 STORAGE_E_OPEN);
+		assert_int_equal(local->list(folder.state, bad[i], &taker, &fault), STORAGE_E_OPEN);
 		assert_words("cannot open the folder ");
 		assert_words(bad[i]);
 	}

@@ -139,6 +139,12 @@ public final class Options {
     return this;
   }
 
+  /** Fingerprint of names in the resume token. */
+  public Options expectNames(String expectNames) {
+    request.put("expect_names", expectNames);
+    return this;
+  }
+
   /** Pipeline hash in the resume token. */
   public Options expectPipeline(String expectPipeline) {
     request.put("expect_pipeline", expectPipeline);
@@ -264,6 +270,7 @@ public final class Options {
     Map<String, Object> out = new LinkedHashMap<>(request);
     out.put("accept_path", true);
     out.put("accept_moves", true);
+    out.put("accept_names", true);
     return out;
   }
 }

@@ -105,6 +105,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     boolean descriptors = connection.passesDescriptors();
     all.put("accept_fd", descriptors);
     all.put("accept_path", !descriptors);
+    all.put("accept_names", true);
     int[] shown = new int[0];
     if (connection.takesGiven()) {
       if (given == null) given = new Given(request);
@@ -182,7 +183,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
 
   /**
    * The fingerprint of the dataset, the hash of transforms, dtype and layout, and that of order,
-   * sampler, echo and views, which is empty if there are none.
+   * sampler, echo and views, which is empty if there are none. The first is empty if only the names
+   * of a large folder are known yet.
    */
   public List<String> hashes() {
     return hashes;
@@ -305,6 +307,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
           throw connection.broken("a batch that is too large or outside of the ring");
         }
         advance(message);
+        String found = message.string("dataset_fingerprint");
+        if (!found.isEmpty()) token = token.with(found);
         return new Batch(message, ring, connection, held);
       }
       case "bad_sample" -> {

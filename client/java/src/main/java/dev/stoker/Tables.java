@@ -183,6 +183,10 @@ final class Tables {
             0L, 0L, 1L),
         new Field("expect_dataset", Kind.TEXT, false,
             0L, 0L, 32L),
+        new Field("expect_names", Kind.TEXT, false,
+            0L, 0L, 32L),
+        new Field("accept_names", Kind.BOOLEAN, false,
+            0L, 0L, 1L),
         new Field("expect_pipeline", Kind.TEXT, false,
             0L, 0L, 32L),
         new Field("start", Kind.TEXT, false,
@@ -246,7 +250,9 @@ final class Tables {
         new Field("ring", Kind.UINT, true,
             0L, 0L, -1L),
         new Field("dataset_fingerprint", Kind.TEXT, true,
-            0L, 32L, 32L),
+            0L, 0L, 32L),
+        new Field("names_fingerprint", Kind.TEXT, false,
+            0L, 0L, 32L),
         new Field("pipeline_hash", Kind.TEXT, true,
             0L, 32L, 32L),
         new Field("samples", Kind.UINT, true,
@@ -302,7 +308,9 @@ final class Tables {
         new Field("ready_ns", Kind.UINT, false,
             0L, 0L, -1L),
         new Field("wrapped", Kind.UINT, false,
-            0L, 0L, 1048576L));
+            0L, 0L, 1048576L),
+        new Field("dataset_fingerprint", Kind.TEXT, false,
+            0L, 0L, 32L));
   }
 
   private static List<Field> release() {

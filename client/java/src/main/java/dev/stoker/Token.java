@@ -31,6 +31,8 @@ public record Token(
       Map.of(
           "dataset",
           "dataset_fingerprint",
+          "names",
+          "names_fingerprint",
           "pipeline",
           "pipeline_hash",
           "sampling",
@@ -44,10 +46,18 @@ public record Token(
     KINDS.forEach(
         (kind, field) -> {
           String own = attached.string(field);
+          boolean ofDataset = kind.equals("dataset") || kind.equals("names");
+          if (own.isEmpty() && ofDataset) return; // there is none, or not yet
           String theirs = kinds.put(kind, own);
           if (theirs != null) same(kind, theirs, own);
-          if (!digest.isEmpty() && !kind.equals("dataset")) kinds.remove(kind);
+          if (!digest.isEmpty() && !ofDataset) kinds.remove(kind);
         });
+    if (was != null
+        && was.fingerprints.containsKey("names")
+        && !was.fingerprints.containsKey("dataset")
+        && attached.text("names_fingerprint").isEmpty()) {
+      throw RequestException.token("names", was.fingerprints.get("names"), "none");
+    }
     Map<String, Object> description = asked(request, resize);
     if (!digest.isEmpty()) {
       description = Json.map(Json.of(attached.value("description"), false));
@@ -56,6 +66,13 @@ public record Token(
           "digest", was.digest, "none: this stokerd is older than the token, update it");
     }
     return new Token(new Place(0, 0), description, digest, kinds);
+  }
+
+  /** With what the dataset is, which a batch says once it is known. */
+  Token with(String datasetFingerprint) {
+    Map<String, String> kinds = new TreeMap<>(fingerprints);
+    kinds.putIfAbsent("dataset", datasetFingerprint);
+    return new Token(place, description, digest, kinds);
   }
 
   Token at(Place place) {
