@@ -280,7 +280,7 @@ def test_refused_states(node):
              "pipeline": ["0" * 32], "order_seed": [4, None, True], "augment_seed": [4],
              "shuffle": [False, 1], "subset": [None, [0, 19], "all"], **places}
     second = {"version": [0, 3, None, "2"], "digest": [None, 5], "description": [None, []],
-              "fingerprints": [None, {}, {"names": "0" * 32}], **places}
+              "fingerprints": [None, {}, {"colours": "0" * 32}], **places}
     for state, wrong in ((good, first), (loader.state_dict(), second)):
         for field, values_ in wrong.items():
             for value in values_:
