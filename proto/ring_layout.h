@@ -36,8 +36,7 @@ struct segment_header {
 	uint64_t ring;			 /* number of the ring, as in ATTACHED */
 	uint32_t slots;			 /* of every field */
 	uint32_t n_fields;		 /* rows of `fields` in use */
-	uint8_t dataset_fingerprint[16]; /* as in ATTACHED, as bytes: names_fingerprint if there is
-					    one */
+	uint8_t dataset_fingerprint[16]; /* as bytes; names_fingerprint where there is one */
 	uint8_t pipeline_hash[16];	 /* as in ATTACHED, as bytes */
 	uint8_t reserved[56];		 /* zero */
 	struct segment_field fields[SEGMENT_FIELDS_MAX]; /* below */

@@ -181,8 +181,8 @@
 	F(uint, reader, REQUIRED, 0, 0, U64, "number of this reader")                              \
 	F(uint, stream, REQUIRED, 0, 0, U64, "number of the stream that it reads")                 \
 	F(uint, ring, REQUIRED, 0, 0, U64, "number of the ring that it shares")                    \
-	F(text, dataset_fingerprint, REQUIRED, 0, 0, 32, "hexadecimal; empty: not known yet")      \
-	F(text, names_fingerprint, OPTIONAL, 0, 0, 32, "of a large folder's names; empty: none")   \
+	F(text, dataset_fingerprint, OPTIONAL, 0, 32, 32, "hexadecimal; absent: not known yet")    \
+	F(text, names_fingerprint, OPTIONAL, 0, 32, 32, "of a large folder's names; absent: none") \
 	F(text, pipeline_hash, REQUIRED, 0, 32, 32, "hexadecimal")                                 \
 	F(uint, samples, REQUIRED, 0, 1, U64, "positions of an epoch (N)")                         \
 	F(uint, batches, REQUIRED, 0, 0, U64, "batches of a whole epoch for this reader")          \
@@ -218,7 +218,7 @@
 	F(uint, ready_ns, OPTIONAL, 0, 0, U64,                                                     \
 	  "CLOCK_MONOTONIC when a worker had made its last sample")                                \
 	F(uint, wrapped, OPTIONAL, 0, 0, 1048576, "samples at its end that are of the next epoch") \
-	F(text, dataset_fingerprint, OPTIONAL, 0, 0, 32,                                           \
+	F(text, dataset_fingerprint, OPTIONAL, 0, 32, 32,                                          \
 	  "once, when it is known and ATTACHED did not say it")
 
 #define RELEASE_FIELDS(F) F(uint, lease, REQUIRED, 0, 0, U64, "that of the BATCH")

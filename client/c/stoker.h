@@ -92,8 +92,7 @@ struct stoker_options {
 	const char *bad_samples;	    /* "substitute"; NULL is "error", see stoker_next() */
 	int exif_orientation;		    /* 1: rotate images as their EXIF tag says */
 
-	/* The ranks of one training run have the same job, and each its own rank. world 0 means 1.
-	 */
+	/* Ranks of one training run have the same job, and each its own rank; world 0 means 1. */
 	const char *job;
 	uint32_t rank, world;
 
@@ -112,9 +111,8 @@ struct stoker_options {
 	/* "live": begin where the foremost reader of the stream is and ignore epoch and position;
 	 * the first batch says where that is. NULL is "position". */
 	const char *start;
-	/* What to do when other readers of the stream are much slower: "free" goes on without them,
-	 * "together" waits for them, and they wait for it; NULL is "auto", which waits for a
-	 * moment. */
+	/* Where other readers of the stream are much slower: "free" goes on without them,
+	 * "together" waits for them, and they for it; NULL is "auto", which waits for a moment. */
 	const char *pace;
 	uint32_t priority; /* 1 to 100: weight among the streams of this user; 0 means 10 */
 
@@ -220,7 +218,6 @@ struct stoker_options {
 
 	/* Of samples that producers make: "no": they may differ at each visit, and none is kept. */
 	const char *dataset_pure;
-
 	/* As expect_dataset: the `names` of the info that a place is to go on with. */
 	const char *expect_names;
 };
@@ -259,13 +256,11 @@ struct stoker_info {
 	uint64_t samples; /* in an epoch, all ranks together */
 	uint64_t batches; /* in a whole epoch, for this rank */
 	struct stoker_field image, label;
-	/* Fingerprint, 32 hexadecimal digits: for expect_dataset. "": of a large folder only
-	 * `names` is known yet; stoker_token() has the other once it is. */
+	/* Fingerprint, 32 hexadecimal digits: for expect_dataset; "": only `names` is known yet. */
 	const char *dataset;
 	const char *pipeline; /* hash of transforms, dtype and layout: for expect_pipeline */
-	const char
-		*sampling; /* hash of order, sampler, echo and views, or "": for expect_sampling */
-	uint64_t reconnects; /* how often it has attached again to a daemon that came back */
+	const char *sampling; /* of order, sampler, echo and views, or "": for expect_sampling */
+	uint64_t reconnects;  /* how often it has attached again to a daemon that came back */
 
 	/* All fields, including image, label and index; their names are for stoker_field(). Fields
 	 * of types that this library does not know (from a newer daemon) are left out. */
@@ -274,13 +269,10 @@ struct stoker_info {
 
 	/* What people should know of the dataset, such as files that are not decoded; mostly "". */
 	const char *note;
-
 	const char *resize; /* "pillow-13" or "pillow-12" */
-
 	/* Digest of all that decides about the bytes but the dataset: for expect_description; ""
 	 * from an older daemon. It stands for `pipeline`, `sampling`, seeds, subset and more. */
 	const char *description;
-
 	const char *names; /* fingerprint of a large folder's names, or "": for expect_names */
 };
 

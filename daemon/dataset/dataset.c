@@ -37,8 +37,6 @@ struct dataset {
 	struct first_read *first_masks;
 	struct sources sources;	   /* what it was opened by */
 	struct folder_watch watch; /* of its folders, once somebody asked whether it is current */
-	struct digest completed; /* its fingerprint, if sizes followed; of that thread until ... */
-	atomic_bool sized;
 };
 
 static int dataset_make_first_reads(struct dataset *dataset, struct fault *fault)
@@ -100,8 +98,6 @@ static int dataset_fill(struct dataset *dataset, const struct dataset_spec *spec
 	progress->sources = &dataset->sources;
 	int result = dataset->kind->open(&dataset->state, spec, progress, &dataset->facts, fault);
 	progress->sources = outer;
-	dataset->completed = dataset->facts.fingerprint;
-	atomic_init(&dataset->sized, !dataset->facts.unsized);
 	dataset->facts.index_bytes += dataset->sources.capacity;
 	if (!result && !dataset->far && !sources_hold(&dataset->sources, spec, NULL))
 		return fault_say(
@@ -197,7 +193,7 @@ const char *dataset_kind_name(const struct dataset *dataset)
 
 struct digest dataset_fingerprint(const struct dataset *dataset)
 {
-	return dataset_is_sized(dataset) ? dataset->completed : dataset->facts.fingerprint;
+	return dataset->facts.fingerprint;
 }
 
 bool dataset_names(const struct dataset *dataset, struct digest *out)
@@ -209,16 +205,19 @@ bool dataset_names(const struct dataset *dataset, struct digest *out)
 
 bool dataset_is_sized(const struct dataset *dataset)
 {
-	return atomic_load(&dataset->sized);
+	return !dataset->facts.unsized;
 }
 
-int dataset_complete(struct dataset *dataset, struct dataset_progress *progress,
-		     struct fault *fault)
+int dataset_look(const struct dataset *dataset, struct dataset_progress *progress,
+		 struct digest *fingerprint_out, struct fault *fault)
 {
-	int result = dataset->kind->complete(dataset->state, progress, &dataset->completed, fault);
-	if (!result)
-		atomic_store(&dataset->sized, true);
-	return result;
+	return dataset->kind->look(dataset->state, progress, fingerprint_out, fault);
+}
+
+void dataset_complete(struct dataset *dataset, const struct digest *fingerprint)
+{
+	dataset->facts.fingerprint = *fingerprint;
+	dataset->facts.unsized = false;
 }
 
 struct digest dataset_identity(const struct dataset *dataset)

@@ -157,8 +157,10 @@ bool dataset_is_sized(const struct dataset *dataset);
 /* Look at all files of a dataset that is not sized. Blocks; one thread, while others may use it. 0;
  * DATASET_E_CHANGED: they are not those that it was opened with, so that it will never be sized;
  * DATASET_E_OPEN, DATASET_E_CANCELLED or -ENOMEM. */
-int dataset_complete(struct dataset *dataset, struct dataset_progress *progress,
-		     struct fault *fault);
+int dataset_look(const struct dataset *dataset, struct dataset_progress *progress,
+		 struct digest *fingerprint_out, struct fault *fault);
+/* Note what dataset_look() found: it is sized. On the thread that asks for its fingerprint. */
+void dataset_complete(struct dataset *dataset, const struct digest *fingerprint);
 /* Identity for as long as it is open: the fingerprint of its names, or else the whole one. */
 struct digest dataset_identity(const struct dataset *dataset);
 /* Are two datasets of one description the same files, for all that can be told without reading

@@ -14,7 +14,7 @@
 struct files {
 	struct storage_folder folder;
 	struct index *index;
-	int64_t since_ns; /* sizes follow: a file changed since (storage_clock_ns()) is another */
+	int64_t since_ns; /* sizes follow: a file changed since (storage_moment_ns()) is another */
 };
 
 /* Open the folder `root` and begin an index. 0, DATASET_E_OPEN or -ENOMEM. */

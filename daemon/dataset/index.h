@@ -3,7 +3,7 @@
  * The index of a dataset of files: the path and the label of every sample, packed. All names lie in
  * one block and a directory's path is stored once, so a sample takes 12 bytes plus its file's name,
  * and 4 where its file was looked at or will be. ImageNet (1.28 million names such as
- *"n01440764_10026.JPEG") takes 36 bytes a sample, 46 MB.
+ * "n01440764_10026.JPEG") takes 36 bytes a sample, 46 MB.
  *
  * Built on one thread (index_new, add..., index_finish), then immutable for any number of threads.
  *

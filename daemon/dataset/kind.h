@@ -76,8 +76,8 @@ struct dataset_kind {
 	/* Of one whose sizes follow: look at all files, for its fingerprint. Blocks. 0, a
 	 * condition (DATASET_E_CHANGED: they are not those that it was opened with) or -ENOMEM.
 	 * NULL: sizes never follow. */
-	int (*complete)(const void *state, struct dataset_progress *progress,
-			struct digest *fingerprint_out, struct fault *fault);
+	int (*look)(const void *state, struct dataset_progress *progress,
+		    struct digest *fingerprint_out, struct fault *fault);
 	void (*free)(void *state);
 	/* As the functions dataset_...() of the same names. */
 	const char *(*class_name)(const void *state, uint64_t label);

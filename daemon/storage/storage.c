@@ -37,6 +37,13 @@ int64_t storage_clock_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t storage_moment_ns(void)
+{
+	struct timespec now = {0};
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 bool storage_version_is_later(const struct storage_version *version, int64_t since_ns)
 {
 	const int64_t times[] = {version->mtime_ns, version->ctime_ns};

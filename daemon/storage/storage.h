@@ -107,7 +107,10 @@ uint32_t storage_version_glance(const struct storage_version *version);
 /* The clock that file systems of this machine take their times from, in ns; it moves by a tick, of
  * some milliseconds. */
 int64_t storage_clock_ns(void);
-/* Was the file changed since that clock showed `since_ns`? By mtime or ctime; one that lies more
+/* The time of day, which no change up to now is later than: some file systems take times between
+ * two ticks (Linux 6.13). */
+int64_t storage_moment_ns(void);
+/* Was the file changed since `since_ns` of these clocks? By mtime or ctime; one that lies more
  * than an hour ahead is of another clock and says nothing. */
 bool storage_version_is_later(const struct storage_version *version, int64_t since_ns);
 

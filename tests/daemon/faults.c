@@ -9,9 +9,9 @@
  *	"deadly-disk"	removes that file, if it stands, and is the daemon's end by SIGABRT.
  * A look at a file in a folder whose name holds "late-look" does not end for as long as
  * $STOKER_TEST_GATE stands. With $STOKER_TEST_CLOCK the time of day is a day too early and a day
- *too late in turn; once the file $STOKER_TEST_SUSPENDED stands, all other clocks are an hour later,
- *as after a machine has slept. With $STOKER_TEST_BACKWARDS folders are listed from their end. Any
- *thread.
+ * too late in turn; once the file $STOKER_TEST_SUSPENDED stands, all other clocks are an hour
+ * later, as after a machine has slept. With $STOKER_TEST_BACKWARDS folders are listed from their
+ * end. Any thread.
  */
 #undef _FILE_OFFSET_BITS /* pread() shall be that symbol, and pread64() the other */
 #include <dirent.h>

@@ -3,7 +3,7 @@
 waits, and what changes meanwhile is never read as if it had been there."""
 
 import os
-import pathlib
+import shutil
 import struct
 
 import pytest
@@ -40,18 +40,27 @@ def fingerprint_of(root, sizes=True):
     return hash_of(b"".join([*parts, number(4), number(count)])).hex()
 
 
-@pytest.fixture
-def data(tmp_path):
-    root = tmp_path / "data"
-    late = root / "a" / "late-look"
-    late.mkdir(parents=True)
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    root = tmp_path_factory.mktemp("many") / "data"
+    (root / "a").mkdir(parents=True)
     first = root / "a" / "0000.bmp"
     Image.new("RGB", (4, 4)).save(first)
     for number in range(1, NAMES):
         os.link(first, root / "a" / f"{number:04}.bmp")
+    return root
+
+
+@pytest.fixture
+def data(many):
+    """Few of its files are new: links of thousands take longer than a test."""
+    late = many / "a" / "late-look"
+    late.mkdir()
     for number in range(LATE):
         Image.new("RGB", (8, 8), (number,) * 3).save(late / f"{number:02}.bmp")
-    return root
+    yield many
+    for folder in (many / "a").glob("late-look*"):
+        shutil.rmtree(folder)
 
 
 class Gate:
@@ -101,7 +110,7 @@ def test_names_first(gated, data):
     names, whole = fingerprint_of(data, sizes=False), fingerprint_of(data)
     with daemon.connect() as peer, daemon.connect() as old, daemon.connect() as late:
         assert peer.attach(data, **NAMED, epochs=0).name == "attached"
-        assert peer.attached["dataset_fingerprint"] == ""
+        assert "dataset_fingerprint" not in peer.attached
         assert peer.attached["names_fingerprint"] == names
         assert read(peer, LATE) == (list(range(LATE)), [])
         old.send("attach", seq=7, dataset={"path": str(data)}, accept_fd=True, epochs=1, **STREAM)
@@ -122,13 +131,30 @@ def test_names_first(gated, data):
         assert row["fingerprint"] == whole and row["samples"] == NAMES + LATE
 
 
+def test_old_client_that_asks_by_number(gated, data):
+    """ATTACH by the number of a stream, too, waits where the client knows no names."""
+    daemon, gate = gated
+    with daemon.connect() as peer, daemon.connect() as old, daemon.connect() as new:
+        assert peer.attach(data, **NAMED).name == "attached"
+        number = peer.attached["stream"]
+        wish = {"batch_size": 1, "accept_fd": True, "inflight": 1, "pace": "free"}
+        old.send("attach", seq=7, like=number, **wish)
+        answer = new.request("attach", like=number, accept_names=True, **wish)
+        assert "dataset_fingerprint" not in answer.fields
+        assert read(peer, 3) == ([0, 1, 2], []) and not is_sized(daemon)
+        gate.open()
+        attached = old.expect("attached")
+        assert attached.fields["dataset_fingerprint"] == fingerprint_of(data)
+        assert attached.fields["stream"] == number == answer.fields["stream"]
+
+
 def test_small_folders_have_no_such_fingerprint(daemon, data):
-    for number in range(50):
-        (data / "a" / f"{number:04}.bmp").unlink()
+    few = data / "a" / "late-look"
     with daemon.connect() as peer:
-        assert peer.attach(data, **{**NAMED, "subset_start": NAMES - 50}).name == "attached"
+        wish = {"dataset": {"kind": "flat", "path": str(few)}, "subset_start": 0}
+        assert peer.attach(few, **{**NAMED, **wish}).name == "attached"
         assert "names_fingerprint" not in peer.attached
-        assert peer.attached["dataset_fingerprint"] == fingerprint_of(data)
+        assert len(peer.attached["dataset_fingerprint"]) == 32
 
 
 def test_token_of_both(gated, data):
@@ -245,7 +271,7 @@ def test_changed_behind_the_look(daemon, data, how):
     """In the middle of an epoch, once sizes are known: as in a small folder."""
     with daemon.connect() as peer:
         assert peer.attach(data, **NAMED).name == "attached"
-        wait_for(lambda: is_sized(daemon), "the sizes")
+        wait_for(lambda: is_sized(daemon), daemon.log)
         assert read(peer, 1)[0] == [0]
         change(data, how)
         want = list(range(1, LATE))

@@ -245,7 +245,7 @@ static int folder_index(void **state_out, const struct dataset_spec *spec, bool 
 	int result = files_new(&files, &place, flat ? flat_kind.name : folder_kind.name, fault);
 	if (result)
 		return result;
-	files->since_ns = storage_clock_ns();
+	files->since_ns = storage_moment_ns();
 	sources_add_folder(progress->sources, SOURCE_ROOT, spec->path, &files->folder, "");
 	struct folder_walk walk = {
 		.listing = {.root = &files->folder,
@@ -298,8 +298,8 @@ static int folder_list_again(const struct files *files, struct index *index, boo
 	return 0;
 }
 
-static int folder_complete(const void *state, bool flat, struct dataset_progress *progress,
-			   struct digest *fingerprint_out, struct fault *fault)
+static int folder_look(const void *state, bool flat, struct dataset_progress *progress,
+		       struct digest *fingerprint_out, struct fault *fault)
 {
 	const struct files *files = state;
 	struct index *index;
@@ -313,16 +313,16 @@ static int folder_complete(const void *state, bool flat, struct dataset_progress
 	return result;
 }
 
-static int folder_complete_classes(const void *state, struct dataset_progress *progress,
-				   struct digest *fingerprint_out, struct fault *fault)
+static int folder_look_classes(const void *state, struct dataset_progress *progress,
+			       struct digest *fingerprint_out, struct fault *fault)
 {
-	return folder_complete(state, false, progress, fingerprint_out, fault);
+	return folder_look(state, false, progress, fingerprint_out, fault);
 }
 
-static int folder_complete_flat(const void *state, struct dataset_progress *progress,
-				struct digest *fingerprint_out, struct fault *fault)
+static int folder_look_flat(const void *state, struct dataset_progress *progress,
+			    struct digest *fingerprint_out, struct fault *fault)
 {
-	return folder_complete(state, true, progress, fingerprint_out, fault);
+	return folder_look(state, true, progress, fingerprint_out, fault);
 }
 
 static int folder_open(void **state_out, const struct dataset_spec *spec,
@@ -350,7 +350,7 @@ const struct dataset_kind folder_kind = {
 	.suits = folder_suits,
 	.clue = KIND_BY_TYPE,
 	.open = folder_open,
-	.complete = folder_complete_classes,
+	.look = folder_look_classes,
 	.free = files_free,
 	.class_name = files_class_name,
 	.read_label = files_read_label,
@@ -362,7 +362,7 @@ const struct dataset_kind folder_kind = {
 const struct dataset_kind flat_kind = {
 	.name = "flat",
 	.open = flat_open,
-	.complete = folder_complete_flat,
+	.look = folder_look_flat,
 	.free = files_free,
 	.class_name = files_class_name,
 	.read_label = files_read_label,

@@ -22,7 +22,7 @@
 struct folder_listing {
 	const struct storage_folder *root;
 	struct dataset_progress *progress;
-	int64_t since_ns;     /* when the dataset was opened: storage_clock_ns() */
+	int64_t since_ns;     /* when the dataset was opened: storage_moment_ns() */
 	pthread_mutex_t lock; /* of what follows, and of what progress charges */
 	uint64_t held;	      /* bytes of trees, and of what else is listed */
 	uint64_t indexed;     /* bytes of the index */

@@ -84,12 +84,10 @@ static bool settle_dataset(struct reader *reader, char out[33])
 		const struct digest digest = dataset_fingerprint(entry->dataset);
 		digest_hex(&digest, out);
 	}
-	if (sized ? resume_token_check_dataset(reader->expected, out, &fault) == 0
-		  : !reader->expected[0])
+	bool known = sized || !reader->expected[0];
+	if (known && resume_token_check_dataset(reader->expected, out, &fault) == 0)
 		return true;
-	if (!sized)
-		fault = entry->opening.fault;
-	end_by_token(reader, fault.text);
+	end_by_token(reader, known ? fault.text : entry->opening.fault.text);
 	return false;
 }
 

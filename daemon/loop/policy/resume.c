@@ -26,7 +26,7 @@ bool resume_token_differs(const char *expected, const char *own)
 
 int resume_token_check_dataset(const char *expected, const char *own, struct fault *fault)
 {
-	if (!resume_token_differs(expected, own))
+	if (!own[0] || !resume_token_differs(expected, own))
 		return 0;
 	return fault_say(fault, 1,
 			 "the resume token is of dataset %s, this one is %s: files or labels were "
@@ -42,7 +42,7 @@ int resume_token_check(const struct resume_token *expected, const struct resume_
 				 "the resume token is of names %s, this dataset has %s: files were "
 				 "added, removed or renamed",
 				 expected->names, own->names[0] ? own->names : "none");
-	if (own->dataset[0] && resume_token_check_dataset(expected->dataset, own->dataset, fault))
+	if (resume_token_check_dataset(expected->dataset, own->dataset, fault))
 		return 1;
 	if (resume_token_differs(expected->pipeline, own->pipeline))
 		return fault_say(fault, 1,

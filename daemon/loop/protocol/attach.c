@@ -401,26 +401,29 @@ static void find_ring(struct attachment *attachment)
 
 /* -- 5. reader ---------------------------------------------------------------------------- */
 
+static struct text text_of(const char *string)
+{
+	return (struct text){string, strlen(string)};
+}
+
 static void answer(struct attachment *attachment, const struct ring *ring,
-		   const struct reader *reader)
+		   const struct reader *reader, struct resume_token *token)
 {
 	struct message message = message_init(MESSAGE_ATTACHED);
 	struct message_attached *attached = &message.attached;
 	const struct stream *stream = attachment->stream;
 	const struct segment *segment = &ring->segment;
 	bool by_fd = segment->transport == SEGMENT_FD;
-	struct resume_token token;
-	resume_token_of(&token, attachment->entry->dataset, stream->pipeline, &stream->order);
 	attached->seq = attachment->seq;
 	attached->reader = reader->id;
 	attached->stream = stream->id;
 	attached->ring = ring->id;
-	attached->dataset_fingerprint = (struct text){token.dataset, strlen(token.dataset)};
-	attached->names_fingerprint = (struct text){token.names, strlen(token.names)};
-	attached->pipeline_hash = (struct text){token.pipeline, 32};
-	attached->sampling_hash = (struct text){token.sampling, strlen(token.sampling)};
-	digest_hex(&stream->description.digest, token.description);
-	attached->digest = (struct text){token.description, 32};
+	attached->dataset_fingerprint = text_of(token->dataset);
+	attached->names_fingerprint = text_of(token->names);
+	attached->pipeline_hash = text_of(token->pipeline);
+	attached->sampling_hash = text_of(token->sampling);
+	digest_hex(&stream->description.digest, token->description);
+	attached->digest = text_of(token->description);
 	attached->description.packed = stream->description.bytes;
 	const char *note = attachment->entry->note.text;
 	attached->note = (struct text){note, strlen(note)};
@@ -454,15 +457,24 @@ static void log_attached(const struct session *session, const struct reader *rea
 static void join_ring(struct attachment *attachment, struct ring *ring)
 {
 	struct session *session = attachment->session;
+	const struct stream *stream = attachment->stream;
+	const char *expected = attachment->arguments.expected.dataset;
+	struct resume_token token;
 	struct reader *reader;
+	struct fault fault;
+	resume_token_of(&token, attachment->entry->dataset, stream->pipeline, &stream->order);
+	if (resume_token_check_dataset(expected, token.dataset, &fault)) { /* known by now */
+		attachment_fail(attachment, ERROR_TOKEN, fault.text);
+		return;
+	}
 	if (membership_join(&reader, ring, &attachment->arguments.request, session->connection.uid,
 			    &session->connection.outbox, &session->leases) < 0) {
 		attachment_fail_memory(attachment);
 		return;
 	}
-	reader->unsized = !dataset_is_sized(attachment->entry->dataset);
-	memcpy(reader->expected, attachment->arguments.expected.dataset, sizeof(reader->expected));
-	answer(attachment, ring, reader);
+	reader->unsized = !token.dataset[0];
+	memcpy(reader->expected, expected, sizeof(reader->expected));
+	answer(attachment, ring, reader, &token);
 	log_attached(session, reader);
 	attachment_free(attachment); /* the reader counts on as attached */
 	session->reader = reader;

@@ -20,34 +20,11 @@
 #include "loop/state/statistics_store.h"
 #include "proto/message.h"
 
-#define WARM_NS (600 * (uint64_t)1000000000)
-#define LINGER_NS (2 * (uint64_t)1000000000)
-
-static void catalog_free(struct dataset_entry *entry)
+/* a task's thread */
+static void catalog_read_statistics(struct dataset_entry *entry)
 {
-	assert(list_empty(&entry->waiters) && !entry->sizing);
-	list_remove(&entry->link);
-	index_cache_close(entry->index_cache);
-	pictures_close(entry->core->pictures, entry->pictures);
-	stage_set_close(entry->staged);
-	if (entry->dataset && dataset_is_far(entry->dataset))
-		core_count_far(entry->core, -1);
-	dataset_free(entry->dataset);
-	dataset_account_give(&entry->memory->account, entry->charged, false);
-	memory_put(entry->memory);
-	if (entry->code)
-		code_put(entry->code);
-	dataset_spec_deinit(&entry->spec);
-	free(entry);
-}
-
-/* Nobody uses it: it goes now, or once its task has ended. */
-static void catalog_drop(struct dataset_entry *entry)
-{
-	if (entry->sizing)
-		atomic_store(&entry->progress.cancel, true);
-	else
-		catalog_free(entry);
+	statistics_store_read(entry->core->statistics, entry->uid, &entry->opening.fingerprint,
+			      &entry->opening.fitted);
 }
 
 /* a task's thread: indexing blocks. */
@@ -63,9 +40,10 @@ static void catalog_open(struct task *task)
 	dataset_progress_end(&entry->progress);
 	if (entry->progress.kept)
 		index_caches_trim(entry->core->index_caches);
-	if (entry->opening.result == 0 && dataset_is_sized(entry->opening.dataset))
-		statistics_store_read(entry->core->statistics, entry->uid, entry->opening.dataset,
-				      &entry->opening.fitted);
+	if (entry->opening.result == 0 && dataset_is_sized(entry->opening.dataset)) {
+		entry->opening.fingerprint = dataset_fingerprint(entry->opening.dataset);
+		catalog_read_statistics(entry);
+	}
 	if (entry->opening.result == 0 && !dataset_has_pixels(entry->opening.dataset))
 		entry->opening.index_cache = index_cache_load(
 			entry->core->index_caches, entry->opening.dataset, entry->memory);
@@ -155,6 +133,12 @@ static void catalog_tell(struct dataset_entry *entry, int result)
 	catalog_release(entry);
 }
 
+/* 0, or that sizes are wanted and will never be known: the entry's fault says why. */
+static int catalog_lacks(const struct dataset_entry *entry, bool sized)
+{
+	return sized && !dataset_is_sized(entry->dataset) ? DATASET_E_OPEN : 0;
+}
+
 /* The opening has ended: its own hold goes, and all who waited for it hold `before` instead. */
 static void catalog_give_before(struct dataset_entry *entry, struct dataset_entry *before)
 {
@@ -167,7 +151,8 @@ static void catalog_give_before(struct dataset_entry *entry, struct dataset_entr
 		if (waiter->sized && before->sizing)
 			list_append(&before->waiters, &waiter->link);
 		else
-			waiter->on_opened(waiter, 0, &entry->opening.fault);
+			waiter->on_opened(waiter, catalog_lacks(before, waiter->sized),
+					  &before->opening.fault);
 	}
 	catalog_release(entry);
 }
@@ -178,12 +163,11 @@ static void catalog_give_before(struct dataset_entry *entry, struct dataset_entr
 static void catalog_size(struct task *task)
 {
 	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
-	entry->opening.result =
-		dataset_complete(entry->dataset, &entry->progress, &entry->opening.fault);
+	entry->opening.result = dataset_look(entry->dataset, &entry->progress,
+					     &entry->opening.fingerprint, &entry->opening.fault);
 	dataset_progress_end(&entry->progress);
 	if (entry->opening.result == 0)
-		statistics_store_read(entry->core->statistics, entry->uid, entry->dataset,
-				      &entry->opening.fitted);
+		catalog_read_statistics(entry);
 }
 
 static void catalog_say_unsized(struct dataset_entry *entry)
@@ -210,6 +194,7 @@ static void catalog_sized(struct task *task, int status)
 		return;
 	}
 	if (result == 0) {
+		dataset_complete(entry->dataset, &entry->opening.fingerprint);
 		statistics_store_add_read(entry->core->statistics, entry->opening.fitted);
 		log_user_about(&(struct log_facts){.uid = entry->uid, .dataset = entry->id},
 			       LOG_DATASETS, LOG_LEVEL_INFO,
@@ -377,14 +362,6 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	return 0;
 }
 
-/* Drop datasets that the user has left, to make room for one that it asks for now. */
-static void catalog_drop_lingering(struct core *core, uid_t uid)
-{
-	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
-		if (entry->users == 0 && entry->uid == uid)
-			catalog_drop(entry);
-}
-
 int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_spec *spec,
 		const struct catalog_wish *wish, struct catalog_waiter *waiter)
 {
@@ -398,7 +375,7 @@ int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_sp
 	if (entry) {
 		dataset_spec_deinit(spec);
 	} else {
-		catalog_drop_lingering(core, wish->uid);
+		catalog_make_room(core, wish->uid);
 		int r = catalog_new(&entry, core, spec, wish, before);
 		if (r < 0)
 			return r;
@@ -415,76 +392,4 @@ unsigned catalog_error(const struct dataset_entry *entry, int result)
 		return ERROR_PERMISSION;
 	bool refused = result > 0 && dataset_spec_is_refused(&entry->spec);
 	return refused ? ERROR_CREDENTIALS : ERROR_DATASET;
-}
-
-struct dataset_entry *catalog_hold(struct dataset_entry *entry)
-{
-	entry->users++;
-	return entry;
-}
-
-void catalog_release(struct dataset_entry *entry)
-{
-	entry->users--;
-	/* Only the opening itself is left: nobody waits for it any more. */
-	if (entry->users == 1 && !entry->dataset && list_empty(&entry->waiters))
-		atomic_store(&entry->progress.cancel, true);
-	bool lingers = entry->dataset && !entry->changed && !entry->core->stopping &&
-		       clock_ns() < entry->linger_until_ns;
-	if (entry->users == 0 && !lingers)
-		catalog_drop(entry);
-}
-
-void catalog_linger(struct dataset_entry *entry, uint64_t now_ns)
-{
-	entry->linger_until_ns = now_ns + LINGER_NS;
-}
-
-void catalog_cool(struct dataset_entry *entry)
-{
-	if (entry->warm_until_ns == 0)
-		return;
-	entry->warm_until_ns = 0;
-	catalog_release(entry);
-}
-
-/* Only the catalog itself uses it. */
-static bool catalog_only_warms(const struct dataset_entry *entry)
-{
-	return entry->warm_until_ns > 0 && entry->users == 1;
-}
-
-void catalog_keep_warm(struct dataset_entry *entry, uint64_t now_ns)
-{
-	struct dataset_entry *oldest = NULL;
-	unsigned count = 0;
-	if (entry->warm_until_ns == 0)
-		catalog_hold(entry);
-	entry->warm_until_ns = now_ns + WARM_NS;
-	list_for_each(other, next, &entry->core->datasets, struct dataset_entry, link) {
-		if (!catalog_only_warms(other))
-			continue;
-		if (!oldest || other->warm_until_ns < oldest->warm_until_ns)
-			oldest = other;
-		count++;
-	}
-	if (count >= CATALOG_WARM_MOST)
-		catalog_cool(oldest);
-}
-
-void catalog_tick(struct core *core, uint64_t now_ns)
-{
-	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
-		if (entry->users == 0 && (core->stopping || now_ns >= entry->linger_until_ns)) {
-			catalog_drop(entry);
-			continue;
-		}
-		if (entry->warm_until_ns == 0)
-			continue;
-		if (!catalog_only_warms(entry))
-			entry->warm_until_ns = now_ns + WARM_NS;
-		if (core->stopping || entry->changed || entry->outdated ||
-		    now_ns >= entry->warm_until_ns)
-			catalog_cool(entry);
-	}
 }

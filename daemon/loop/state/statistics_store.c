@@ -98,13 +98,12 @@ void statistics_store_put(struct statistics_store *store, struct statistics *sta
 }
 
 void statistics_store_read(const struct statistics_store *store, uid_t uid,
-			   const struct dataset *dataset, struct statistics **out)
+			   const struct digest *fingerprint, struct statistics **out)
 {
-	struct digest fingerprint = dataset_fingerprint(dataset);
 	struct fault fault;
 	unsigned bad = 0;
 	if (store->disk)
-		bad = index_store_load_statistics(store->disk, &fingerprint, uid, out, &fault);
+		bad = index_store_load_statistics(store->disk, fingerprint, uid, out, &fault);
 	if (bad)
 		log_warning("%u damaged files of statistics are ignored (index-dir): %s", bad,
 			    fault.text);

@@ -16,6 +16,7 @@
 #include "base/fault.h"
 
 struct dataset;
+struct digest;
 struct index_store;
 struct pipeline;
 struct statistics;
@@ -42,7 +43,7 @@ void statistics_store_put(struct statistics_store *store, struct statistics *sta
 /* Any thread: read what is on the disk of a user's dataset, as a list. Then, on the loop thread,
  * take the list over: what is in memory already is newer and stays. */
 void statistics_store_read(const struct statistics_store *store, uid_t uid,
-			   const struct dataset *dataset, struct statistics **out);
+			   const struct digest *fingerprint, struct statistics **out);
 void statistics_store_add_read(struct statistics_store *store, struct statistics *list);
 
 #endif

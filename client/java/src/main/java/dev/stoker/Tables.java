@@ -249,10 +249,10 @@ final class Tables {
             0L, 0L, -1L),
         new Field("ring", Kind.UINT, true,
             0L, 0L, -1L),
-        new Field("dataset_fingerprint", Kind.TEXT, true,
-            0L, 0L, 32L),
+        new Field("dataset_fingerprint", Kind.TEXT, false,
+            0L, 32L, 32L),
         new Field("names_fingerprint", Kind.TEXT, false,
-            0L, 0L, 32L),
+            0L, 32L, 32L),
         new Field("pipeline_hash", Kind.TEXT, true,
             0L, 32L, 32L),
         new Field("samples", Kind.UINT, true,
@@ -310,7 +310,7 @@ final class Tables {
         new Field("wrapped", Kind.UINT, false,
             0L, 0L, 1048576L),
         new Field("dataset_fingerprint", Kind.TEXT, false,
-            0L, 0L, 32L));
+            0L, 32L, 32L));
   }
 
   private static List<Field> release() {
