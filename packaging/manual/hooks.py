@@ -62,7 +62,7 @@ def linked(uri, files):
 def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
     if uri == "reference/transforms.md" and PICTURES.is_dir():
-        markdown += "\n## How they look\n\nThe picture, and three samples with each transform.\n"
+        markdown += "\n## How they look\n\nFour samples with each transform.\n"
         for picture in sorted(PICTURES.glob("*.png")):
             markdown += f"\n### {picture.stem}\n\n![{picture.stem}](../pictures/{picture.name})\n"
     if uri.startswith("man/"):
