@@ -226,7 +226,8 @@ static int dataset_check_values(struct dataset_spec *spec, struct fault *fault)
 	if (spec->parts)
 		return dataset_name_parts(spec, fault);
 	if (!spec->path)
-		return fault_say(fault, DATASET_E_ARGUMENT, "dataset: 'path' is missing");
+		return fault_say(fault, DATASET_E_ARGUMENT,
+				 "dataset: 'path' is missing: give the dataset's");
 	for (size_t i = 0; dataset_kinds[i] && count < KINDS_MAX; i++) {
 		if (!dataset_kinds[i]->part)
 			names[count++] = dataset_kinds[i]->name;

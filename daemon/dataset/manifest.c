@@ -122,7 +122,8 @@ static int manifest_add(struct index *index, struct row *row, const char *root, 
 	if (result == LABELS_E_ROUNDED)
 		return fault_say(fault, ROW_E_BAD, "label: " LABELS_ROUNDED);
 	if (result == LABELS_E_COUNT)
-		return fault_say(fault, ROW_E_BAD, "the row has %u labels and the first row %u",
+		return fault_say(fault, ROW_E_BAD,
+				 "the row has %u labels and the first row %u: give all as many",
 				 row->count, index_labels(index)->count);
 	if (!result)
 		result = index_add_cells(index, row->cells, row->cell_count, fault);

@@ -46,7 +46,7 @@ int row_add_class(struct row *row, const char *name, size_t size, struct fault *
 	if (row->count || row->class)
 		return row_say_alone(name, size, fault);
 	if (size == 0)
-		return fault_say(fault, ROW_E_BAD, "the label is empty");
+		return fault_say(fault, ROW_E_BAD, "the label is empty: give each row one");
 	if (size > CLASS_NAME_MAX)
 		return fault_say(fault, ROW_E_BAD, "the name of the class is longer than %d bytes",
 				 CLASS_NAME_MAX);
@@ -335,8 +335,10 @@ static int row_take_fields(struct row *row, char **fields, uint32_t count, bool 
 			return result;
 	}
 	if (row->columns && count != row->columns)
-		return fault_say(fault, ROW_E_BAD, "the row has %u fields and the header %u", count,
-				 row->columns);
+		return fault_say(
+			fault, ROW_E_BAD,
+			"the row has %u fields and the header %u: quote fields with a separator",
+			count, row->columns);
 	row_begin(row);
 	for (uint32_t i = 0; i < count; i++) {
 		if (i == row->path_column || row->cell_of[i] == ROW_UNUSED)

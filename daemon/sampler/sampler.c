@@ -159,7 +159,8 @@ static int subset_make(struct sampler *sampler, const struct sampler_spec *spec,
 	for (uint64_t i = 0; r == 0 && i < spec->list_count; i++) {
 		if (spec->list[i] >= (double)source->count)
 			return fault_say(source->fault, SAMPLER_E_ARGUMENT,
-					 "sampler: index %.0f is beyond the dataset's %llu samples",
+					 "sampler: index %.0f is beyond the dataset's %llu "
+					 "samples: use 0 to one less",
 					 spec->list[i], (unsigned long long)source->count);
 		sampler_add(sampler, (uint64_t)spec->list[i]);
 	}
@@ -415,7 +416,7 @@ int sampler_new(struct sampler **out, const struct sampler_spec *spec,
 	int r = sampler->text ? sampler_make(sampler, spec, &source) : no_memory(fault);
 	if (r == 0 && sampler->entries == 0)
 		r = fault_say(fault, SAMPLER_E_ARGUMENT,
-			      "sampler %s leaves none of the dataset's %llu samples",
+			      "sampler %s leaves none of the dataset's %llu samples: choose others",
 			      sampler_name(sampler), (unsigned long long)source.count);
 	if (r == 0 && sampler_digest(sampler) < 0)
 		r = no_memory(fault);

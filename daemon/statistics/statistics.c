@@ -316,7 +316,8 @@ static int check_header(const struct header *header, const struct digest *finger
 	if (!digest_equal(&sum, &header->sum) || !memchr(header->name, 0, sizeof(header->name)))
 		return fault_say(fault, STATISTICS_E_FILE, "its header is damaged");
 	if (!digest_equal(&header->fingerprint, fingerprint))
-		return fault_say(fault, STATISTICS_E_FILE, "it belongs to another dataset");
+		return fault_say(fault, STATISTICS_E_FILE,
+				 "it belongs to another dataset: fit this one");
 	*plan = (struct statistics_plan){
 		.fingerprint = header->fingerprint,
 		.pictures = header->pictures,

@@ -237,8 +237,10 @@ static int local_read_fd(int fd, const char *key, struct storage_range range, ui
 		return -errno;
 	struct storage_version after = local_version_of(&stat);
 	if (!storage_version_equal(&before, &after))
-		return fault_say(fault, STORAGE_E_CHANGED, "%s was changed while it was read",
-				 quote_text(&quote, key));
+		return fault_say(
+			fault, STORAGE_E_CHANGED,
+			"%s was changed while it was read: attach again when nobody writes to it",
+			quote_text(&quote, key));
 	buffer->size = length;
 	*version_out = before;
 	return 0;

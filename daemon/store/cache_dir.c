@@ -31,8 +31,9 @@ static int check_folder(int fd, const char *path, mode_t refused, struct fault *
 		return say_errno(path, fault);
 	if (stat.st_uid != geteuid())
 		return fault_say(fault, CACHE_DIR_E_SYSTEM,
-				 "%s is owned by uid %u, not by the daemon's uid %u", path,
-				 (unsigned)stat.st_uid, (unsigned)geteuid());
+				 "%s is owned by uid %u, not by the daemon's uid %u: chown it, or "
+				 "name another folder",
+				 path, (unsigned)stat.st_uid, (unsigned)geteuid());
 	if (stat.st_mode & refused)
 		return fault_say(fault, CACHE_DIR_E_SYSTEM,
 				 "%s is open to other users: chmod %s %s", path,

@@ -42,8 +42,9 @@ static int index_store_check(const struct index_store *store, const char *path, 
 		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", path, strerror(errno));
 	if (stat.st_uid != geteuid())
 		return fault_say(fault, INDEX_STORE_E_SYSTEM,
-				 "%s is owned by uid %u, not by the daemon's uid %u", path,
-				 (unsigned)stat.st_uid, (unsigned)geteuid());
+				 "%s is owned by uid %u, not by the daemon's uid %u: chown it, or "
+				 "name another folder",
+				 path, (unsigned)stat.st_uid, (unsigned)geteuid());
 	if (stat.st_mode & (S_IWGRP | S_IWOTH))
 		return fault_say(fault, INDEX_STORE_E_SYSTEM,
 				 "%s may be written by other users: chmod go-w %s", path, path);

@@ -127,7 +127,7 @@ class ByNumber:
         number = operator.index(number)
         place = number + count if number < 0 else number
         if not 0 <= place < count:
-            raise IndexError(f"no batch {number}: an epoch has {count} batches")
+            raise IndexError(f"no batch {number}: an epoch has {count} batches, counted from 0")
         with self._lock:
             return self._take(place)
 

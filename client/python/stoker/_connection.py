@@ -138,7 +138,8 @@ class Connection:
         """Raise unless this process may use the connection."""
         self.check_process()
         if self._closed:
-            raise Disconnected("the connection to stokerd is closed")
+            raise Disconnected("the connection to stokerd is closed: make another with "
+                               "stoker.connect()")
 
     def request(self, name: str, reply: str, /, **fields: Any) -> Dict[str, Any]:
         """request_within() REPLY_S."""

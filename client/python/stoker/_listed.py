@@ -57,7 +57,7 @@ def described(dataset: Any, labels: Any = None) -> Dict[str, Any]:
 def _columns(entries: List[Any], labels: Any) -> Tuple[List[Any], Optional[List[Any]]]:
     """The paths, and the labels as Python's numbers, texts and lists of numbers."""
     if not entries:
-        raise ValueError("the list of paths is empty")
+        raise ValueError("the list of paths is empty: give at least one")
     if isinstance(entries[0], (tuple, list)):
         if labels is not None:
             raise ValueError("the list has pairs (path, label): leave out labels=")

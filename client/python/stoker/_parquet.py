@@ -53,7 +53,7 @@ def _paths(files: Files) -> List[str]:
     for one in [os.fspath(path) for path in listed]:
         found = [one] if os.path.exists(one) else sorted(glob.glob(one, recursive=True))
         if not found:
-            raise FileNotFoundError(f"no file fits {one!r}")
+            raise FileNotFoundError(f"no file fits {one!r}: check the path")
         out += found
     return out
 

@@ -44,12 +44,13 @@ def coco(annotations: str, manifest: str) -> List[str]:
     categories = sorted(data.entries("categories"), key=lambda entry: entry.integer("id"))
     place = {entry.value["id"]: number for number, entry in enumerate(categories)}
     if len(place) < len(categories):
-        raise ValueError(f"{annotations}: two categories have the same id")
+        raise ValueError(f"{annotations}: two categories have the same id: give each its own")
     rows: Dict[int, _Row] = {}
     for entry in data.entries("images"):
         number = entry.integer("id")
         if number in rows:
-            raise ValueError(f"{entry.name}: an image before it has the id {number}, too")
+            raise ValueError(f"{entry.name}: an image before it has the id {number}, too: "
+                             "give each its own")
         rows[number] = _Row(entry.text("file_name"), {"image_id": number})
     for entry in data.entries("annotations"):
         row, category = rows.get(entry.integer("image_id")), entry.integer("category_id")
@@ -101,7 +102,8 @@ def yolo(folder: str, manifest: str,
     """
     images, labels = (os.path.join(folder, name) for name in ("images", "labels"))
     if not os.path.isdir(labels):
-        raise ValueError(f"{folder} has no folder 'labels' beside 'images'")
+        raise ValueError(f"{folder} has no folder 'labels' beside 'images': YOLO's files must be "
+                         "there")
     left = {os.path.relpath(os.path.join(*found), labels)
             for found in _pictures.files(labels, (".txt",)) if found[1] != "classes.txt"}
     rows, used, turned = [], set(), 0

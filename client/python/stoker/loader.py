@@ -187,7 +187,8 @@ class Loader:
         epoch, k = _epoch(epoch), operator.index(k)
         number = k + len(self) if k < 0 else k
         if not 0 <= number < len(self):
-            raise IndexError(f"no batch {k}: an epoch has {len(self)} batches for this rank")
+            raise IndexError(f"no batch {k}: an epoch has {len(self)} batches for this rank, "
+                             "counted from 0")
         return self._reader.only_batch(epoch, number)
 
     def show(self, rows: int = 4, cols: int = 8, epoch: Optional[int] = None) -> Any:
@@ -213,7 +214,8 @@ class Loader:
             with self._alone:
                 rows = self._reader.listing("reader")["items"]
         except ArgumentError as error:
-            raise Error("this stokerd is older than the client and has no statistics of a reader"
+            raise Error("this stokerd is older than the client and has no statistics of a reader: "
+                        "upgrade it"
                         ) from error
         if not isinstance(rows, list) or len(rows) != 1 or not isinstance(rows[0], dict):
             raise self._reader.connection.broken("statistics that are not a map")

@@ -56,7 +56,8 @@ def write_shards(samples: Any, pattern: str, *, samples_per_shard: int = 1000,
                 keys.clear()
             key = _key(sample, number)
             if key in keys:
-                raise ValueError(f"the key {key!r} comes twice in {writer.path}")
+                raise ValueError(f"the key {key!r} comes twice in {writer.path}: give each its "
+                                 "own")
             keys.add(key)
             writer.add(key, sample)
         if writer is not None:
@@ -78,7 +79,7 @@ def from_folder(folder: Union[str, os.PathLike[str]]) -> Iterator[Dict[str, Any]
     root = os.fspath(folder)
     names = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
     if not names:
-        raise ValueError(f"{root} has no class folders")
+        raise ValueError(f"{root} has no class folders: give pairs of path and label")
     for label, name in enumerate(names):
         for place, file in _pictures.files(os.path.join(root, name), _pictures.IMAGES):
             within = os.path.relpath(place, root)

@@ -94,7 +94,7 @@ def read(state: Any) -> Identity:
     version = state.get("version")
     if type(version) is not int or version not in (1, VERSION):
         raise TokenError.local(f"version: the state has {short(version)}, this client knows 1 and "
-                               f"{VERSION}")
+                               f"{VERSION}: update the client")
     if version == 1:
         return _read_first(state)
     return Identity(_typed(state, "description", dict), _typed(state, "digest", str),

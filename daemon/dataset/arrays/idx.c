@@ -29,7 +29,8 @@ int idx_parse(struct idx *out, const uint8_t *bytes, size_t size, struct fault *
 	if (values != held)
 		return fault_say(fault, IDX_E_BAD,
 				 "it has %" PRIu64 " values, but its header says %" PRIu64 "%s",
-				 held, values, held < values ? ": the file is cut off" : "");
+				 held, values,
+				 held < values ? ": the file is cut off: copy it again" : "");
 	idx.data = bytes + 4 + 4 * (size_t)idx.dims;
 	*out = idx;
 	return 0;

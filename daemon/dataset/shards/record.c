@@ -25,8 +25,9 @@ int record_parse(const uint8_t head[RECORD_HEAD], uint64_t left, uint64_t *lengt
 			"is wrong)");
 	uint64_t length = get32(head) | (uint64_t)get32(head + 4) << 32;
 	if (left < RECORD_HEAD + RECORD_TAIL || length > left - RECORD_HEAD - RECORD_TAIL)
-		return fault_say(fault, RECORD_E_BAD,
-				 "the record reaches beyond the end: the file was cut");
+		return fault_say(
+			fault, RECORD_E_BAD,
+			"the record reaches beyond the end: the file was cut, copy it again");
 	*length_out = length;
 	return 0;
 }

@@ -275,7 +275,8 @@ static int tfrecord_frame(struct shard_pass *shards, uint64_t at, uint64_t *leng
 	struct fault why, where;
 	int result = 0;
 	if (left < RECORD_HEAD)
-		result = fault_say(&why, RECORD_E_BAD, "half a record: the file was cut");
+		result = fault_say(&why, RECORD_E_BAD,
+				   "half a record: the file was cut, copy it again");
 	else
 		result = shard_reader_fetch(reader, at, RECORD_HEAD, &head, &why);
 	if (!result)

@@ -41,8 +41,9 @@ static int access_refuse(const struct core *core, const struct credentials *clie
 	struct quote quote;
 	const char *name = quote_text(&quote, path);
 	log_user(client->uid, LOG_DATASETS, LOG_LEVEL_WARNING,
-		 "user %u may not have %s read: no dataset-root allows it", (unsigned)client->uid,
-		 name);
+		 "user %u may not have %s read: no dataset-root allows it; add one for it to the "
+		 "daemon's configuration",
+		 (unsigned)client->uid, name);
 	return fault_say(fault, ACCESS_E_REFUSED,
 			 "user %u may not have %s read by this daemon, which runs as user %u: run "
 			 "a daemon of your own, or have a line dataset-root = FOLDER (or "

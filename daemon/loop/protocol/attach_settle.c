@@ -102,10 +102,11 @@ static int settle_place(const struct settling *settling, struct fault *fault)
 	struct attach_arguments *arguments = settling->arguments;
 	const struct share *share = &arguments->request.share;
 	if (arguments->request.position >= share->n)
-		return fault_say(fault, ERROR_ARGUMENT,
-				 "position %llu is beyond the epoch of %llu samples",
-				 (unsigned long long)arguments->request.position,
-				 (unsigned long long)share->n);
+		return fault_say(
+			fault, ERROR_ARGUMENT,
+			"position %llu is beyond the epoch of %llu samples: give a smaller one",
+			(unsigned long long)arguments->request.position,
+			(unsigned long long)share->n);
 	if (share_batches(share, 0) == 0)
 		return fault_say(
 			fault, ERROR_ARGUMENT,

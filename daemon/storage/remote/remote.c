@@ -300,7 +300,8 @@ static int check_answer(const struct response *response, struct storage_range ra
 	bool whole = range.offset == 0 && range.length == STORAGE_TO_END;
 	if (response->encoded)
 		return fault_say(why, STORAGE_E_READ,
-				 "the server packs it (Content-Encoding), so it has no ranges");
+				 "the server packs it (Content-Encoding), so it has no ranges: "
+				 "have it serve the file as it is");
 	if (response->status == 200) {
 		*total_out = received;
 		if (whole || (range.offset == 0 && range.length == received))

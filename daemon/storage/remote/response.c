@@ -149,7 +149,7 @@ int response_version(const struct response *response, uint64_t size, struct stor
 	if (!response->has_tag && !response->has_modified)
 		return fault_say(fault, STORAGE_E_READ,
 				 "the server says neither its ETag nor Last-Modified, so nothing "
-				 "would tell that the object was changed");
+				 "would tell that the object was changed: have it send one");
 	if (response->has_tag) {
 		memcpy(&version.inode, response->tag.bytes, sizeof(version.inode));
 		memcpy(&version.ctime_ns, response->tag.bytes + 8, sizeof(version.ctime_ns));

@@ -140,7 +140,8 @@ static int s3_list(const void *state, const char *folder, const struct storage_t
 	while (!result && *token && !listing.ended);
 	buffer_deinit(&buffer);
 	if (!result && !listing.entries)
-		result = fault_say(&why, STORAGE_E_OPEN, "there is nothing below it");
+		result = fault_say(&why, STORAGE_E_OPEN,
+				   "there is nothing below it: check bucket and prefix");
 	if (result > 0)
 		return fault_say(fault, STORAGE_E_OPEN, "cannot list s3://%s%s: %s",
 				 remote->bucket->name, quote_text(&quote, path), why.text);

@@ -100,7 +100,8 @@ static int offer_check(const struct user_keys_offer *offer, struct fault *fault)
 				 "the key or the secret is empty, or one of them or the token has "
 				 "a byte that none has");
 	if (offer->expires && offer->expires <= (uint64_t)time(NULL))
-		return fault_say(fault, USER_KEYS_E_BAD, "these credentials have expired already");
+		return fault_say(fault, USER_KEYS_E_BAD,
+				 "these credentials have expired already: give fresh ones");
 	return 0;
 }
 

@@ -27,7 +27,8 @@ def serialized(serializer: Any, ours: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         read = bytes(np.asarray(serializer("state", array), np.uint8))
     except ValueError:
-        raise TokenError.local("the snapshot is of a stream with other transforms") from None
+        raise TokenError.local("the snapshot is of a stream with other transforms: give those of "
+                               "its run") from None
     except KeyError:
         return _serialized_first(serializer)
     try:

@@ -49,7 +49,8 @@ def sample() -> Sample:
     """The sample that this thread makes. Raises RuntimeError outside of a producer's call."""
     found: Optional[Tuple[List[int], int]] = getattr(_at, "sample", None)
     if found is None:
-        raise RuntimeError("stoker.sample() is for code that a producer calls")
+        raise RuntimeError("stoker.sample() is for code that a producer calls: a stoker.Source or "
+                           "stoker.Map")
     return Sample(*found[0][:3], seed=found[1])
 
 

@@ -66,7 +66,8 @@ def whole(value: Any, name: str) -> int:
         raise ValueError(f"the label {name!r} is {'null' if value is None else value}")
     if (isinstance(value, float) or kind == "f") and float(value).is_integer():
         return int(value)
-    raise ValueError(f"the label {name!r} is {value!r}, and a picture's label is a whole number")
+    raise ValueError(f"the label {name!r} is {value!r}, and a picture's label is a whole "
+                     "number: correct it, or give label=None")
 
 
 class Files:

@@ -31,7 +31,8 @@ def files_of(given: Union[Path, Sequence[Path]], endings: Tuple[str, ...]) -> Li
         else:
             found = [one] if os.path.exists(one) else glob.glob(one, recursive=True)
         if not found:
-            raise FileNotFoundError(f"no file fits {one!r} (endings: {', '.join(endings)})")
+            raise FileNotFoundError(f"no file fits {one!r} (endings: {', '.join(endings)}): "
+                                    "check the path")
         out += sorted(found)
     return out
 
@@ -202,7 +203,7 @@ def sample(table: Any, row: int, columns: Columns) -> Any:
     if not columns.by_name:
         return data, whole(label, columns.label)
     if label is None:
-        raise ValueError(f"the label {columns.label!r} is null")
+        raise ValueError(f"the label {columns.label!r} is null: correct it, or give label=None")
     return data, bisect.bisect_left(columns.names, label)
 
 

@@ -363,7 +363,7 @@ class _Run:
 
     def __len__(self) -> int:
         if self._length is None:
-            raise TypeError("the sampler has no len()")
+            raise TypeError("the sampler has no len(): give it __len__()")
         return self._length
 
     @property

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Lists every message of the daemon, stokerctl and the Python client, with file and line, and
+counts those that say what to do.
+
+    tests/messages.py            how many there are, and the share that says what to do
+    tests/messages.py --list     each: "-" does not, "n" has no remedy
+    tests/messages.py --open     only those that do not
+
+A message says what to do if it names what is right (a range, a limit, a form), or another way. That
+is found by words, so the count is a guide and no proof. Protocol violations of a peer are left out:
+a user can do nothing about them but update, which docs/reference/errors.md says. By hand.
+"""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# Not log_info(), and in Python no info(): they say how it is.
+C_CALL = re.compile(r"\b(?:fault_say|log_(?:user|error|warning))\b|\bfprintf\(stderr,")
+TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+LOGS = {"warning", "error"}
+REMEDY = re.compile(
+    r"\b(use|give|gives?|add|set|take|try|start|leave|make|write|check|see|ask|raise|install|"
+    r"update|load|attach|remove|convert|replace|connect|wait|close|change|choose|name|mount|need(s|ed)?|"
+    r"must|at (most|least)|between|instead|only|has to|can have|can be|should|expected|limit|or "
+    r"[a-z'%]+|did you mean|such as|from %\S+ to|with [a-z_]+=|1 to|0 to|not %|takes?|are|"
+    r"lists? (them|all)|says? why|call)\b"
+    r"|: (it|they) |\[[^\]]+\]|=|%s to %s", re.IGNORECASE)
+# Nothing can be done about these but what was begun already.
+NONE = re.compile(r"^out of memory|was cancelled$|is about to stop$|^stop|^no read hangs any more$|"
+                  r"no thread could|may depend on the index alone$")
+
+
+def of_c(path, text):
+    """(line, message) of each call in a C file that has a text."""
+    for match in C_CALL.finditer(text):
+        depth, at = 0, text.find("(", match.start())
+        for end in range(at, len(text)):
+            depth += {"(": 1, ")": -1}.get(text[end], 0) if text[end] in "()" else 0
+            if depth == 0:
+                break
+        call = re.sub(r"/\*.*?\*/", "", text[at:end], flags=re.DOTALL)
+        said = "".join(TEXT.findall(call)).strip()
+        if len(said.split()) > 2:
+            yield text.count("\n", 0, match.start()) + 1, said
+
+
+def literal(node):
+    """The words of an expression, with {} for what is put in; None if it has none."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "{}"
+                       for part in node.values)
+    if isinstance(node, ast.BinOp):
+        sides = [literal(node.left), literal(node.right)]
+        return "".join(side or "{}" for side in sides) if any(sides) else None
+    return None
+
+
+def of_python(path, text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            call, kind = node.exc, getattr(node.exc.func, "id", "")
+            if kind in ("ProtocolError", "CannotTell", "StopIteration"):
+                continue
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in LOGS and \
+                getattr(getattr(node.func, "value", None), "id", "") == "_log":
+            call = node
+        else:
+            continue
+        for argument in call.args[:1]:
+            said = literal(argument)
+            if said and len(said.split()) > 2:
+                yield node.lineno, said
+
+
+def messages():
+    """(file, line, message), in their order."""
+    for top, ending, find in (("daemon", "*.c", of_c), ("client/ctl", "*.c", of_c),
+                              ("client/python/stoker", "*.py", of_python)):
+        for path in sorted((ROOT / top).rglob(ending)):
+            text = path.read_text(encoding="utf-8")
+            for line, said in find(path, text):
+                yield str(path.relative_to(ROOT)), line, " ".join(said.split())
+
+
+def mark(said):
+    """Of a message: "n" if there is no remedy, " " if it has one, "-" if it does not say it."""
+    return "n" if NONE.search(said) else " " if REMEDY.search(said) else "-"
+
+
+def main():
+    found = [(place, line, said, mark(said)) for place, line, said in messages()]
+    for top in ("daemon", "client/ctl", "client/python"):
+        marks = [each for place, _, _, each in found if place.startswith(top)]
+        told, none = marks.count(" "), marks.count("n")
+        print(f"{top}: {told} of {len(marks) - none} say what to do "
+              f"({told / (len(marks) - none):.0%}); {none} have no remedy")
+    for place, line, said, each in found:
+        if "--list" in sys.argv or ("--open" in sys.argv and each == "-"):
+            print(f"{each} {place}:{line}: {said}")
+
+
+if __name__ == "__main__":
+    main()
