@@ -23,7 +23,8 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 LOGS = {"warning", "error"}
 REMEDY = re.compile(
     r"\b(use|give|gives?|add|set|take|try|start|leave|make|write|check|see|ask|raise|install|"
-    r"update|load|attach|remove|convert|replace|connect|wait|close|change|choose|name|mount|need(s|ed)?|"
+    r"update|load|attach|remove|convert|replace|connect|wait|close|change|choose|name|mount|"
+    r"need(s|ed)?|"
     r"must|at (most|least)|between|instead|only|has to|can have|can be|should|expected|limit|or "
     r"[a-z'%]+|did you mean|such as|from %\S+ to|with [a-z_]+=|1 to|0 to|not %|takes?|are|"
     r"lists? (them|all)|says? why|call)\b"
