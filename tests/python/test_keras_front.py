@@ -9,8 +9,18 @@ import pytest
 import stoker
 
 keras = pytest.importorskip("keras")
+import keras_code as code  # noqa: E402
 import stoker.keras  # noqa: E402 (it needs keras)
+from keras.src.legacy.preprocessing.image import (  # noqa: E402
+    ImageDataGenerator as Originals)
 from keras.src.trainers.epoch_iterator import EpochIterator  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path, monkeypatch):
+    """Where the secret of producers lies."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
 
 
 def generator(real, **arguments):
@@ -111,17 +121,49 @@ def test_whitening(real):
         assert np.abs(got - wanted).max() < 1e-3 < np.abs(wanted).max()
 
 
-def test_a_function_runs_here(real):
-    x = array()
-    images = generator(real, preprocessing_function=lambda image: image - image.mean())
+@pytest.mark.parametrize("options", [
+    {}, {"channels": 1}, {"data_format": "channels_first", "rescale": 1 / 255},
+    {"horizontal_flip": True, "brightness_range": (.5, 1.5), "samplewise_center": True},
+    {"featurewise_std_normalization": True, "rotation_range": 90},
+], ids=lambda options: next(iter(options), "plain"))
+def test_a_function_runs_in_producers(real, options):
+    """With Keras' values, and where something is drawn with other ones in each epoch."""
+    options = dict(options)
+    x = array(channels=options.pop("channels", 3))
+    if "data_format" in options:
+        x = x.transpose(0, 3, 1, 2)
+    images = generator(real, preprocessing_function=code.centred, **options)
+    images.fit(x / 2)
+    flow = images.flow(x, np.arange(20), batch_size=7, shuffle=False)
+    assert flow._prepare is None and flow.image_shape == x.shape[1:]
+    first = epoch(flow)
+    flow.on_epoch_end()
+    second = epoch(flow)
+    assert [len(answers) for _, answers in first] == [7, 7, 6] and first[0][0].dtype == np.float32
+    drawn = {"horizontal_flip", "rotation_range"} & options.keys()
+    theirs = Originals(preprocessing_function=code.centred, **options)
+    theirs.fit(x / 2)
+    if not drawn:
+        wanted = theirs.flow(x, np.arange(20), batch_size=7, shuffle=False)
+        assert np.array_equal(first[1][0], wanted[1][0])
+    assert np.array_equal(first[0][0], second[0][0]) != bool(drawn)
+
+
+def test_a_function_of_floats_and_one_that_cannot_leave_run_here(real, caplog):
+    x = array() / 3
+    images = generator(real, preprocessing_function=code.Held())
     got = next(images.flow(x, batch_size=20, shuffle=False))
-    assert np.abs(got - (x - x.mean((1, 2, 3), keepdims=True))).max() < 1e-3
+    assert np.abs(got - x - 1).max() < 1e-3 and not caplog.messages
+    got = next(images.flow(array(), batch_size=20, shuffle=False))
+    assert np.abs(got - array() - 1).max() < 1e-3
+    assert "preprocessing_function runs in this process" in caplog.text
 
 
 def test_a_batch_is_given_back_at_once(real):
     """Also after a function that fails, whose exception keeps its arrays."""
     errors = []
-    flow = generator(real, preprocessing_function=lambda image: 1 // 0).flow(array(), batch_size=4)
+    flow = generator(real, preprocessing_function=code.Held(fails=True)).flow(
+        array(), batch_size=4)
     for _ in range(2):
         try:
             next(flow)

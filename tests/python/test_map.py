@@ -79,6 +79,17 @@ def test_one_array_is_the_image(load, folder):
     assert found[0][0].dtype == np.float32 and same(found, want)
 
 
+def test_one_function_of_pictures_of_two_sizes(load, folder):
+    """Producers of the one do not make the other's."""
+    for size in (12, 14):
+        crop = stoker.CenterCrop(size)
+        want = epoch(load(folder, transforms=[crop]))
+        mapped = stoker.Map(own_maps.wrong, gives="arrays")
+        loader = load(folder, transforms=[crop, mapped], num_workers=1)
+        found = [(images.copy(), labels.tolist()) for images, labels in loader]
+        assert found[0][0].shape[1:] == (size, size, 3) and same(found, want)
+
+
 def test_pillow_comes_and_goes(load, folder):
     loader = load(folder, stoker.Map(own_maps.gray_pil, takes="pil"), num_workers=1)
     want = epoch(load(folder, stoker.Grayscale(3)))

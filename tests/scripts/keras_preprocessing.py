@@ -16,7 +16,7 @@ ImageDataGenerator = image.ImageDataGenerator  # or: from stoker.keras import Im
 
 
 def preprocess(picture):
-    picture = picture[..., ::-1] - np.array([103.9, 116.8, 123.7], np.float32)
+    picture = picture[..., ::-1] - np.array([103.9, 116.8, 123.7], np.float32)[:picture.shape[-1]]
     return np.clip(picture, -100, 100)
 
 
@@ -26,6 +26,9 @@ flow = generator.flow_from_directory(folder, target_size=(32, 32), batch_size=7,
 for _ in range(2 * len(flow)):
     images, labels = next(flow)
     print(images.shape, made.digest(np.round(images, 3)), made.digest(labels))
+gray = generator.flow_from_directory(folder, (24, 28), "grayscale", batch_size=24, shuffle=False)
+images, labels = next(gray)
+print(images.shape, made.digest(np.round(images, 3)), made.digest(labels))
 x = np.random.default_rng(5).integers(0, 256, (20, 24, 24, 3)).astype(np.float32)
 for images, labels in list(generator.flow(x, np.arange(20), 8, shuffle=False)[i] for i in range(3)):
     print(images.shape, made.digest(np.round(images, 3)), labels.tolist())

@@ -19,8 +19,8 @@ _ENDINGS = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff")  # Keras', with o
 
 
 class Images:
-    """The images of an array, in ``file``. ``gray``: the daemon gives them three equal channels;
-    ``colour``: they are bytes of three."""
+    """The images of an array, in ``file``; ``size``: height and width. ``gray``: the daemon gives
+    them three equal channels; ``colour``: they are bytes of three."""
 
     def __init__(self, x: Any, data_format: str) -> None:
         values = np.asarray(x)
@@ -35,6 +35,7 @@ class Images:
         values = _numbers(values, channels in (1, 3))
         self.gray = channels == 1 and values.dtype == np.uint8
         self.colour = channels == 3 and values.dtype == np.uint8
+        self.size = values.shape[1:3]
         values = values[..., 0] if self.gray else values
         self.file = array_file("images", np.ascontiguousarray(values))
 

@@ -19,6 +19,7 @@ from .. import _options
 from .data import (Files, Images, files_of_dataframe, files_of_directory,
                           files_of_folder, manifest, split_range)
 from .flow import Flow
+from .prepared import mapped
 from ..loader import Loader
 from ..node import connect
 
@@ -36,9 +37,12 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
     on any machine. get_random_transform(), apply_transform(), random_transform() and standardize()
     are Keras' own, in this process.
 
-    ``preprocessing_function`` runs in the training process, on one image after the other, where
-    Keras has it: after the daemon has rotated, shifted and so on, and before rescale and all that
-    centres, normalises or whitens, which then run here, too.
+    ``preprocessing_function`` runs in producers, as many as there are processors (eight at most),
+    see stoker.Map: the daemon reads, decodes and resizes, and Keras' own code does the rest there, with
+    random numbers that hang on the seed, the epoch and the place alone. Of images with alpha, or of
+    numbers that are no bytes, and where the function cannot be pickled, it runs in this process, on
+    one image after the other: after the daemon has rotated, shifted and so on, and before rescale
+    and all that centres, normalises or whitens, which then run here, too.
 
     fit() computes what it needs from the given array, as Keras does; for ZCA whitening of bytes the
     daemon does (images up to 32 x 32; it takes a minute or two).
@@ -155,7 +159,9 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
                 return given
             return (given, y[index]) if sample_weight is None else \
                 (given, y[index], sample_weight[index])
-        loader = self._loader(images.file, [], batch_size, shuffle, seed)
+        size = images.size if images.gray or images.colour else None
+        loader = self._loader(images.file, [], batch_size, shuffle, seed, size=size,
+                              gray=images.gray)
         return self._flow(
             loader, answers, None, shuffle, seed, gray=images.gray,
             save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format, x=x, y=y,
@@ -188,7 +194,7 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
             sampler = None if subset is None else {
                 "name": "split", "subset": subset, "validation_split": self._validation_split}
             loader = self._loader(directory, before, batch_size, shuffle, seed, sampler=sampler,
-                                  color_mode=color_mode)
+                                  **_form(color_mode, target_size))
             names = _paths(loader)
             if sorted(names) == sorted(files.names):
                 files, rows = files_of_folder(directory, names, loader.classes, split)
@@ -197,7 +203,8 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
                 loader = None
         if loader is None:
             files = files_of_directory(directory, files.classes or (), follow_links, split)
-            loader = self._list_loader(files, before, color_mode, batch_size, shuffle, seed)
+            loader = self._loader(manifest(files.paths), before, batch_size, shuffle, seed,
+                                  **_form(color_mode, target_size))
         return self._flow_of_files(
             loader, files, rows, class_mode, shuffle, seed, target_size=tuple(target_size),
             color_mode=color_mode, interpolation=interpolation, save_to_dir=save_to_dir,
@@ -229,21 +236,23 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
         files = files_of_dataframe(dataframe, directory, x_col, y_col, weight_col, classes,
                                    class_mode, validate_filenames, self._split(subset))
         before = _before(target_size, color_mode, interpolation, keep_aspect_ratio)
-        loader = self._list_loader(files, before, color_mode, batch_size, shuffle, seed)
+        loader = self._loader(manifest(files.paths), before, batch_size, shuffle, seed,
+                              **_form(color_mode, target_size))
         return self._flow_of_files(
             loader, files, None, class_mode, shuffle, seed,
             target_size=tuple(target_size), color_mode=color_mode, interpolation=interpolation,
             save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format,
             subset=subset, directory=directory or "", keep_aspect_ratio=keep_aspect_ratio)
 
-    def _list_loader(self, files: Files, before: List[Dict[str, Any]], color_mode: str,
-                     batch_size: int, shuffle: bool, seed: Optional[int]) -> Loader:
-        return self._loader(manifest(files.paths), before, batch_size, shuffle, seed,
-                            color_mode=color_mode)
-
     def _loader(self, dataset: Any, before: List[Dict[str, Any]], batch_size: int, shuffle: bool,
-                seed: Optional[int], sampler: Any = None, color_mode: str = "rgb") -> Loader:
-        generator = self._transform()
+                seed: Optional[int], sampler: Any = None, color_mode: str = "rgb",
+                size: Optional[Tuple[int, int]] = None, gray: bool = False) -> Loader:
+        """``size``: that of pictures of bytes, which a function may get; ``gray``: as one channel.
+        """
+        by_producers = None
+        if self.preprocessing_function and size is not None and color_mode != "rgba":
+            by_producers = mapped(self._kerass(), size, gray)
+        generator = by_producers or self._transform()
         if color_mode == "rgba":
             generator["color_mode"] = color_mode
         return connect(self._socket).loader(
@@ -251,6 +260,14 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
             seed=np.random.randint(2**31) if seed is None else seed, dtype=self.dtype,
             layout="NHWC" if self.data_format == "channels_last" else "NCHW",
             transforms=before + [generator])
+
+    def _kerass(self) -> Any:
+        """A generator of Keras' own class that does the same, for other processes."""
+        out = _Original.__new__(_Original)
+        out.__dict__.update((name, value) for name, value in vars(self).items()
+                            if name not in ("_socket", "_statistics", "_fitted", "_zca"))
+        out.zca_whitening_matrix = self.zca_whitening_matrix
+        return out
 
     def _flow_of_files(self, loader: Loader, files: Files, rows: Any, class_mode: Optional[str],
                        shuffle: bool, seed: Optional[int], **attributes: Any) -> Flow:
@@ -270,9 +287,12 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
 
     def _flow(self, loader: Loader, answers: Callable[[Any, Any], Any], rows: Any, shuffle: bool,
               seed: Optional[int], gray: bool, **attributes: Any) -> Flow:
-        return Flow(loader, answers, gray=gray, rows=rows, shuffle=shuffle, seed=seed,
-                    dtype=self.dtype, data_format=self.data_format, image_data_generator=self,
-                    prepare=self.standardize if self.preprocessing_function else None,
+        by_producers = loader._reader.tree is not None
+        here = self.preprocessing_function and not by_producers
+        return Flow(loader, answers, gray=gray and not by_producers, rows=rows, shuffle=shuffle,
+                    seed=seed, dtype=self.dtype, data_format=self.data_format,
+                    image_data_generator=self,
+                    prepare=self.standardize if here else None,
                     whiten=self._zca if self._whitens_here() else None, **attributes)
 
     def _whitens_here(self) -> bool:
@@ -317,6 +337,11 @@ def _channels(value: Any) -> Any:
     """A number for all channels, or one for each."""
     numbers = np.ravel(value).astype(float).tolist()
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _form(color_mode: str, target_size: Tuple[int, int]) -> Dict[str, Any]:
+    """Of pictures of files, for _loader()."""
+    return {"color_mode": color_mode, "size": tuple(target_size), "gray": color_mode == "grayscale"}
 
 
 def _before(target_size: Tuple[int, int], color_mode: str, interpolation: str,

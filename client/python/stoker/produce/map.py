@@ -93,8 +93,11 @@ class MapCode(Source):
         self.tree = Tree(like)
 
     def identity(self) -> str:
-        """As of a source: of what it does with what it gets."""
-        told = f"{super().identity()} {self.code.takes} {self._arrays}"
+        """As of a source: of what it does with what it gets, and of the shapes that come of it:
+        they hang on the pictures, too."""
+        self.look(())
+        arrays = self._arrays if self.tree is None else self.tree.described()
+        told = f"{super().identity()} {self.code.takes} {arrays}"
         return "map " + hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 
     def description(self) -> Dict[str, str]:
