@@ -38,11 +38,11 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
     are Keras' own, in this process.
 
     ``preprocessing_function`` runs in producers, as many as there are processors (eight at most),
-    see stoker.Map: the daemon reads, decodes and resizes, and Keras' own code does the rest there, with
-    random numbers that hang on the seed, the epoch and the place alone. Of images with alpha, or of
-    numbers that are no bytes, and where the function cannot be pickled, it runs in this process, on
-    one image after the other: after the daemon has rotated, shifted and so on, and before rescale
-    and all that centres, normalises or whitens, which then run here, too.
+    see stoker.Map: the daemon reads, decodes and resizes, and Keras' own code does the rest there,
+    with random numbers that hang on the seed, the epoch and the place alone. Of images with alpha,
+    or of numbers that are no bytes, and where the function cannot be pickled, it runs in this
+    process, on one image after the other: after the daemon has rotated, shifted and so on, and
+    before rescale and all that centres, normalises or whitens, which then run here, too.
 
     fit() computes what it needs from the given array, as Keras does; for ZCA whitening of bytes the
     daemon does (images up to 32 x 32; it takes a minute or two).
