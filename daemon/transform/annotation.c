@@ -132,6 +132,16 @@ void annotation_catch_up(struct steps *steps)
 	boxes->moved = steps->count;
 }
 
+void annotation_real(const struct steps *steps, int32_t width, int32_t height, float box[4])
+{
+	double real[4] = {0, 0, width, height};
+	for (unsigned n = 0; n < steps->count; n++)
+		if (steps->step[n].kind != STEP_BOXES)
+			box_move(&steps->step[n], real);
+	for (int i = 0; i < 4; i++)
+		box[i] = (float)real[i] + 0.0f;
+}
+
 void annotation_mask_steps(struct steps *steps)
 {
 	unsigned kept = 0;

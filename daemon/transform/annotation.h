@@ -24,6 +24,10 @@ void annotation_move(const struct steps *steps, float *numbers, uint32_t count, 
  * transform that is drawn by where they are now. They stay x0, y0, x1, y1. */
 void annotation_catch_up(struct steps *steps);
 
+/* Write to `box` which part of the result is a part of the picture, whose size was width x height:
+ * x0, y0, x1, y1. */
+void annotation_real(const struct steps *steps, int32_t width, int32_t height, float box[4]);
+
 /* Change the picture's steps to those of its mask: no changes of colour, nearest pixels, fills of
  * 0. */
 void annotation_mask_steps(struct steps *steps);

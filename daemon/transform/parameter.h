@@ -76,9 +76,11 @@ void parameter_set_text(struct parameter *parameter, const char *text);
 struct parameter_row {
 	const char *name;
 	enum parameter_type type;
-	bool required;		   /* no default */
-	bool optional;		   /* None is one of its values */
-	double least, most;	   /* of each number */
+	bool required;	    /* no default */
+	bool optional;	    /* None is one of its values */
+	bool later;	    /* added to a transform that was released: not told at its default,
+			     * so that texts and tokens stay as they are */
+	double least, most; /* of each number */
 	struct parameter standard; /* the default */
 	const struct parameter_choices *choices;
 };

@@ -433,6 +433,11 @@ const char *pipeline_bars(const struct pipeline *pipeline)
 	return pipeline->front ? "Map" : NULL; /* its code may move pixels */
 }
 
+bool pipeline_pads(const struct pipeline *pipeline)
+{
+	return pipeline->list.padded;
+}
+
 const char *pipeline_boxed(const struct pipeline *pipeline)
 {
 	if (pipeline->front && pipeline->front->list.boxed)

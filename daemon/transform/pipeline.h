@@ -186,6 +186,13 @@ int pipeline_apply_front(const struct pipeline *front, const struct image *image
 void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint32_t count,
 		   bool boxes);
 
+/* After pipeline_draw() for a picture of width x height and before pipeline_draft(): the part of
+ * the array that is picture, x0, y0, x1, y1. */
+void pipeline_real(const struct pipeline_scratch *scratch, int32_t width, int32_t height,
+		   float box[4]);
+/* Are pictures padded to one size, so that this part is a field? */
+bool pipeline_pads(const struct pipeline *pipeline);
+
 /* The transform that masks, boxes and points cannot go through, by name; NULL: none. */
 const char *pipeline_bars(const struct pipeline *pipeline);
 

@@ -188,6 +188,12 @@ void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint3
 	annotation_move(&scratch->steps, numbers, count, boxes);
 }
 
+void pipeline_real(const struct pipeline_scratch *scratch, int32_t width, int32_t height,
+		   float box[4])
+{
+	annotation_real(&scratch->steps, width, height, box);
+}
+
 int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
 		       int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		       struct fault *fault)

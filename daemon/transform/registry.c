@@ -17,6 +17,15 @@ bool transform_row_blocks_annotations(const struct transform_row *row)
 	return row->generate || row->mix;
 }
 
+const struct parameter_row *transform_row_size(const struct transform_row *row)
+{
+	const struct parameter_row *end = row->parameters + TRANSFORM_PARAMETERS_MAX;
+	for (const struct parameter_row *at = row->parameters; at < end && at->name; at++)
+		if (at->type == PARAMETER_SIZE || at->type == PARAMETER_EDGE)
+			return at;
+	return NULL;
+}
+
 static int say(const struct transform_row *row, struct fault *fault, const char *what)
 {
 	return fault_say(fault, REGISTRY_E_ROW, "registry of transforms: %s: %s", row->name, what);
@@ -73,10 +82,10 @@ int transform_row_check(const struct transform_row *row, struct fault *fault)
 		return say(row, fault, "facts about steps go with add or draw");
 	if (row->fractions && !row->normalize && !row->generate && !row->mix)
 		return say(row, fault, "fractions goes with normalize, generate or mix");
-	if (row->fixes_size && first->type != PARAMETER_SIZE && first->type != PARAMETER_EDGE)
-		return say(row, fault, "fixes_size goes with a first parameter that is a size");
-	if (row->refuses_small && !row->fixes_size)
-		return say(row, fault, "refuses_small goes with fixes_size");
+	if (row->fixes_size && !transform_row_size(row))
+		return say(row, fault, "fixes_size goes with a parameter that is a size");
+	if (row->refuses_size && !row->fixes_size)
+		return say(row, fault, "refuses_size goes with fixes_size");
 	return check_parameters(row, fault);
 }
 

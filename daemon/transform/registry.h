@@ -99,6 +99,10 @@ struct transform_row {
 	 * or NULL. `sized`: all pictures that it gets have one size. */
 	const char *(*unsized)(const struct transform *transform, bool sized);
 
+	/* Optional, with `add`: does it pad pictures to one size? Then the part of the array that
+	 * is picture is a field. */
+	bool (*pads)(const struct transform *transform);
+
 	/* Optional, with `add`: how many channels the array has of pictures that it made, 1 or 3;
 	 * the pictures themselves have three, for 1 equal ones. With `generate`: 3, or 4 if it
 	 * takes pictures with alpha. */
@@ -107,8 +111,8 @@ struct transform_row {
 	/* --- facts; with `add` or `draw` --- */
 
 	bool pictures_only; /* of tensors torchvision makes something else: not after ToTensor */
-	bool fixes_size; /* the first parameter, if it is (height, width), is its results' size */
-	bool refuses_small; /* cannot take a picture that is smaller than that */
+	bool fixes_size;    /* its size, if that is (height, width), is that of its results */
+	bool refuses_size;  /* cannot take a picture that is smaller than that, or larger */
 	bool needs_boxes;   /* it is about the boxes of a sample, which must have them */
 	bool resizes;	    /* it is a resize, by the filter that is its choice; also with alpha */
 	unsigned views;	    /* how many pictures it makes of one; 0: one */
@@ -131,6 +135,8 @@ static inline uint32_t transform_views(const struct transform *transform)
 {
 	return transform->row->views ? transform->row->views : 1;
 }
+/* The first parameter that is a size; NULL: there is none. */
+const struct parameter_row *transform_row_size(const struct transform_row *row);
 /* May its results differ from sample to sample of one picture? */
 bool transform_row_random(const struct transform_row *row);
 /* Can masks, boxes and points not be moved as it moves the picture? */

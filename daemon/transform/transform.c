@@ -157,12 +157,21 @@ static void write_held(FILE *file, const struct transform *transform, bool weigh
 	fputs("]", file);
 }
 
+/* Is it part of what is told of its transform? */
+static bool parameter_told(const struct parameter_row *row, const struct parameter *value)
+{
+	return !row->later || value->count != row->standard.count ||
+	       value->number[0] != row->standard.number[0];
+}
+
 void transform_write(FILE *file, const struct transform *transform)
 {
 	const struct transform_row *row = transform->row;
 	fprintf(file, "%s(", row->name);
 	for (unsigned i = 0; i < row_parameters(row); i++) {
 		const struct parameter_row *parameter = &row->parameters[i];
+		if (!parameter_told(parameter, &transform->values[i]))
+			continue;
 		fprintf(file, "%s%s=", i ? ", " : "", parameter->name);
 		if (parameter->type == PARAMETER_TRANSFORMS)
 			write_held(file, transform, false);
@@ -196,7 +205,7 @@ static void pack_parameter(struct packer *packer, const struct transform *transf
 {
 	const struct parameter_row *row = &transform->row->parameters[i];
 	const struct parameter *value = &transform->values[i];
-	if (value->count == 0 && row->type != PARAMETER_PAINT)
+	if ((value->count == 0 && row->type != PARAMETER_PAINT) || !parameter_told(row, value))
 		return;
 	pack_string(packer, row->name);
 	if (row->type == PARAMETER_TRANSFORMS || row->type == PARAMETER_WEIGHTS)

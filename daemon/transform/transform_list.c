@@ -52,8 +52,12 @@ static bool fills(const struct transform *transform)
 /* The (height, width) of every result; NULL: it depends on the picture. */
 static const double *fixed_size(const struct transform *transform)
 {
-	const struct parameter *size = &transform->values[0];
-	return transform->row->fixes_size && size->count == 2 ? size->number : NULL;
+	const struct transform_row *row = transform->row;
+	if (!row->fixes_size)
+		return NULL;
+	const struct parameter *size =
+		&transform->values[transform_row_size(row) - row->parameters];
+	return size->count == 2 ? size->number : NULL;
 }
 
 /* The size of images behind a transform, from that before it. */
@@ -69,7 +73,7 @@ static int check_extent(struct check *check, const struct transform *transform,
 	if (unsized) {
 		*extent = (struct extent){0};
 		check_say(check, &check->open, "%s", unsized);
-	} else if (extent->sized && (row->refuses_small || !size)) {
+	} else if (extent->sized && (row->refuses_size || !size)) {
 		steps_begin(steps, extent->width, extent->height);
 		if (steps_draw_one(steps, transform, 0, &key, &why) != 0)
 			return check_say(check, fault, "%s", why.text);
@@ -340,6 +344,7 @@ static int check_transform(struct check *check, const struct value *map, struct 
 	unsigned at = list->count++;
 	list->pictures[at] = transform;
 	list->numbers[at] = check->at[check->depth];
+	list->padded |= transform.row->pads && transform.row->pads(&transform);
 	if (transform.row->needs_boxes && !list->boxed)
 		list->boxed = transform.row->name;
 	if (transform.row->holds)

@@ -34,6 +34,7 @@ struct transform_list {
 	bool filtered;	       /* ... from a resize that looks at several pixels */
 	unsigned before_views; /* how many of `pictures` stand before the one that makes views */
 	bool tensor;	       /* it has ToTensor */
+	bool padded;	       /* it has Pad(to=...) */
 	const char *boxed;     /* the first transform that needs boxes, by name; NULL: none */
 	unsigned index;	       /* of its first transform, whose draws it is (draws.h) */
 };

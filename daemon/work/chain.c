@@ -110,7 +110,8 @@ static enum job_outcome view_plan(struct job *job, uint32_t view, const struct o
 		r = pipeline_draw(pipeline, &key, original->width, original->height, *scratch,
 				  &out->part, &job->fault);
 	if (r == 0)
-		write_annotations(job, original->sample, view, *scratch);
+		write_annotations(job, original->sample, view, original->width, original->height,
+				  *scratch);
 	if (r == 0 && original->shrinks)
 		r = pipeline_draft(pipeline, *scratch, original->width, original->height,
 				   &out->part, &out->scale, &job->fault);

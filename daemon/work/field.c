@@ -148,6 +148,24 @@ static bool fields_have(const struct fields *fields, const char *name)
 	return false;
 }
 
+/* Add the part of the image that is picture. */
+static int fields_add_real(struct fields *fields, struct fault *fault)
+{
+	const uint32_t four = 4;
+	if (fields_have(fields, FIELD_REAL))
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "Pad(to=...): the dataset has a field '" FIELD_REAL
+				 "', too: list the fields that you want, without it");
+	if (fields->count == SEGMENT_FIELDS_MAX)
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "Pad(to=...): with '" FIELD_REAL
+				 "' a sample has more than %d fields: list those that you want",
+				 SEGMENT_FIELDS_MAX);
+	fields->real = fields->count;
+	field_add_views(fields, FIELD_REAL, "float32", 1, &four, four * sizeof(float));
+	return 0;
+}
+
 /* Add an array that the user's code makes. */
 static void field_add_made(struct fields *fields, const char *name, const struct code_array *array)
 {
@@ -257,6 +275,8 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 	for (unsigned i = 0; i < columns->count && r == 0; i++)
 		if (choice_has(choice, columns->column[i].name))
 			r = fields_add_column(fields, &columns->column[i], i, pipeline, fault);
+	if (r == 0 && pipeline_pads(pipeline) && choice_has(choice, FIELD_REAL))
+		r = fields_add_real(fields, fault);
 	for (unsigned i = 0; i < choice->count && r == 0; i++)
 		if (!fields_have(fields, choice->names[i]))
 			return fault_say(fault, FIELD_E_CHOICE,

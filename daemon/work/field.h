@@ -20,6 +20,9 @@
 /* The first fields, which every stream has. */
 enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_FURTHER };
 
+/* Part of an image that is picture, if it was padded to a size. */
+#define FIELD_REAL "real_box"
+
 /* Choice of fields that a client asked for. */
 struct field_choice {
 	uint32_t views; /* of a sample */
@@ -43,6 +46,7 @@ struct fields {
 	/* Those that the user's code makes, in the order of its record; 0: it makes none. */
 	uint32_t made, made_at[SEGMENT_FIELDS_MAX];
 	uint32_t mask;	/* the field that is the mask; 0: there is none */
+	uint32_t real;	/* the field that says which part of the image is picture; 0: none does */
 	bool mixes;	/* each sample is mixed with a partner */
 	uint32_t views; /* of a sample; image, mask, boxes and points have one for each view */
 };

@@ -27,11 +27,15 @@ int give_boxes(const struct job *job, uint64_t sample, struct pipeline_scratch *
 	return pipeline_give_boxes(scratch, numbers, count / 4);
 }
 
-void write_annotations(const struct job *job, uint64_t sample, uint32_t view,
-		       const struct pipeline_scratch *scratch)
+void write_annotations(const struct job *job, uint64_t sample, uint32_t view, int32_t width,
+		       int32_t height, const struct pipeline_scratch *scratch)
 {
 	const struct fields *fields = &job->recipe->fields;
+	if (fields->real)
+		pipeline_real(scratch, width, height, field_view(job, fields->real, view));
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
+		if (i == fields->real)
+			continue;
 		const struct column *column = field_column(job, i);
 		if (column->kind != COLUMN_BOXES && column->kind != COLUMN_POINTS)
 			continue;
@@ -148,7 +152,7 @@ void write_numbers(struct job *job)
 	else if (!field_is_made(fields, FIELD_LABEL))
 		read_label(job, job->field[FIELD_LABEL]);
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
-		if (field_is_made(fields, i))
+		if (field_is_made(fields, i) || i == fields->real)
 			continue;
 		const struct column *column = field_column(job, i);
 		if (column->kind == COLUMN_NUMBERS || column->kind == COLUMN_BYTES)

@@ -13,10 +13,10 @@
  * -ENOMEM. */
 int give_boxes(const struct job *job, uint64_t sample, struct pipeline_scratch *scratch);
 
-/* Boxes and points of `sample`, transformed by the draw in `scratch`. Call before pipeline_draft().
- */
-void write_annotations(const struct job *job, uint64_t sample, uint32_t view,
-		       const struct pipeline_scratch *scratch);
+/* Boxes and points of `sample`, transformed by the draw in `scratch` of a picture of width x
+ * height, and the part of the image that is picture. Call before pipeline_draft(). */
+void write_annotations(const struct job *job, uint64_t sample, uint32_t view, int32_t width,
+		       int32_t height, const struct pipeline_scratch *scratch);
 
 /* The mask of `sample`, from its file's bytes, for a picture of width x height. Sets the job's
  * outcome. Begins a new image in the decoder; makes *scratch if it is NULL. */

@@ -79,6 +79,50 @@ def test_everything_follows_the_crop(daemon, boxed):
     assert 0 < gone < 2 * N, "the second box keeps its place, and is there or not"
 
 
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("more", [[], [{"name": "RandomHorizontalFlip", "p": 1.0}]])
+def test_padding_to_a_size(daemon, boxed, center, more):
+    """Picture, mask and boxes are where the field says that the picture is; what it says follows
+    whatever stands behind, and it is there in each view."""
+    pad = {"name": "Pad", "to": [70, 64], "center": center, "fill": 9}
+    wish = {"transforms": [{"name": "Resize", "max_size": 60}, pad, *more]}
+    for arrays in samples(daemon, boxed, ["image", "mask", "boxes", "real_box"], **wish).values():
+        left, top, right, low = map(int, arrays["real_box"])
+        assert max(right - left, low - top) == 60
+        inside = numpy.zeros((70, 64), bool)
+        inside[top:low, left:right] = True
+        assert (arrays["image"][~inside] == 9).all() and (arrays["mask"][~inside] == 0).all()
+        first = [(64 - (right - left)) // 2, (70 - (low - top)) // 2] if center else [0, 0]
+        first[0] = 64 - first[0] - (right - left) if more else first[0]
+        assert [left, top] == first
+        seen = around(arrays["image"][:, :, 0] > 128)
+        assert numpy.abs(arrays["boxes"][0] - seen).max() <= 1
+    for arrays in samples(daemon, boxed, ["real_box"], views=2, **wish).values():
+        assert arrays["real_box"].shape == (2, 4)
+    plain = samples(daemon, boxed, ["image", "index"], fields=[], **wish)
+    assert len(plain) == 2 * N
+
+
+def test_a_picture_that_is_larger_is_a_bad_sample(daemon, boxed):
+    with daemon.connect() as peer:
+        answer = peer.attach(boxed, **{**STREAM, "transforms": [{"name": "Pad", "to": 40}]})
+        assert answer.name == "attached", answer
+        message = peer.receive()
+        assert message.name == "bad_sample"
+        assert "Pad to 40 x 40 (width x height) is smaller than" in message.fields["text"]
+
+
+def test_the_field_has_its_name_alone(daemon, boxed):
+    row = json.loads(boxed.read_text().splitlines()[0])
+    path = boxed.with_name("named.jsonl")
+    path.write_text(json.dumps({**row, "targets": {"real_box": 1}}) + "\n")
+    wish = {**STREAM, "transforms": [{"name": "Pad", "to": 99}]}
+    with daemon.connect() as peer:
+        answer = peer.attach(path, **wish)
+        assert answer.name == "error" and "a field 'real_box', too" in answer.fields["text"]
+        assert peer.attach(path, **wish, fields=["mask"]).name == "attached"
+
+
 def test_the_law(spawn, boxed):
     reference = None
     for workers, batch in (1, 4), (3, 5):

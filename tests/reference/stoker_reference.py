@@ -159,7 +159,11 @@ def _apply(image, transform, uniform, below):
     fill = transform.get("fill") or 0
     border = transform.get("padding_mode", "constant")
     if name == "Resize":
-        size = transform["size"]
+        size = transform.get("size")
+        if size is None:  # of torchvision 0.21: the longer edge
+            size = [max(1, int(transform["max_size"] * edge / max(image.size)))
+                    for edge in image.size[::-1]]
+            return functional.resize(image, size, filter_), None
         size = size if isinstance(size, int) else list(size)
         return functional.resize(image, size, filter_, transform.get("max_size")), None
     if name == "AspectResize":  # Keras' load_img(keep_aspect_ratio=True)
@@ -174,7 +178,12 @@ def _apply(image, transform, uniform, below):
     if name == "CenterCrop":
         return functional.center_crop(image, pair(transform["size"])), None
     if name == "Pad":
-        return pad(image, transform["padding"], fill, border), None
+        padding = transform.get("padding")
+        if padding is None:
+            more = [to - edge for to, edge in zip(pair(transform["to"])[::-1], image.size)]
+            first = [edge // 2 if transform.get("center") else 0 for edge in more]
+            padding = [*first, more[0] - first[0], more[1] - first[1]]
+        return pad(image, padding, fill, border), None
     if name in ("RandomHorizontalFlip", "RandomVerticalFlip"):
         flipped = uniform(0) < transform.get("p", 0.5)
         flip = functional.hflip if name == "RandomHorizontalFlip" else functional.vflip

@@ -65,9 +65,10 @@ _NOT_SENT = frozenset({"inplace"})
 
 @dataclass(frozen=True)
 class Resize(Transform):
-    """Shorter side to ``size``, or to (height, width)."""
+    """Shorter side to ``size``, or to (height, width); if that is None, longer side to
+    ``max_size``."""
 
-    size: Size
+    size: Optional[Size]
     interpolation: str = "bilinear"
     max_size: Optional[int] = None
     antialias: Optional[bool] = True
@@ -117,9 +118,15 @@ class RandomVerticalFlip(Transform):
 
 @dataclass(frozen=True)
 class Pad(Transform):
-    padding: Size
+    """By ``padding``; or to a size: at the right and at the bottom, or with ``center`` all around.
+    Then the batch has a field ``real_box``: x0, y0, x1, y1 of the part of the image that is
+    picture."""
+
+    padding: Optional[Size] = None
     fill: Union[Number, Sequence[Number]] = 0
     padding_mode: str = "constant"
+    to: Optional[Size] = None
+    center: bool = False
 
 
 @dataclass(frozen=True)

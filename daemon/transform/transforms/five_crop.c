@@ -47,6 +47,6 @@ const struct transform_row transform_five_crop = {
 	.parameters = {[SIZE] = COMMON_SIZE(PARAMETER_SIZE)},
 	.draw = draw,
 	.fixes_size = true,
-	.refuses_small = true,
+	.refuses_size = true,
 	.views = 5,
 };

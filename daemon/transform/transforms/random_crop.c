@@ -70,5 +70,5 @@ const struct transform_row transform_random_crop = {
 		},
 	.draw = draw,
 	.fixes_size = true,
-	.refuses_small = true,
+	.refuses_size = true,
 };

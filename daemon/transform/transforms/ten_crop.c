@@ -28,6 +28,6 @@ const struct transform_row transform_ten_crop = {
 		},
 	.draw = draw,
 	.fixes_size = true,
-	.refuses_small = true,
+	.refuses_size = true,
 	.views = 10,
 };

@@ -174,7 +174,7 @@ static void test_wrong_values_are_named(void **state)
 		      KEY("ratio", LIST(UINT(0), UINT(1)))));
 	REFUSED("'padding' must be", NAMED("Pad", KEY("padding", LIST(UINT(1), UINT(1), UINT(1)))));
 	REFUSED("'padding' must be from 0", NAMED("Pad", KEY("padding", SINT(-1))));
-	REFUSED("'padding' must be", NAMED("Pad", KEY("padding", NIL)));
+	REFUSED("Pad needs 'padding', or 'to'", NAMED("Pad", KEY("padding", NIL)));
 	REFUSED("'fill' must be from 0 to 255",
 		NAMED("Pad", KEY("padding", UINT(1)), KEY("fill", UINT(256))));
 	REFUSED("'antialias' must be",

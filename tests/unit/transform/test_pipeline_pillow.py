@@ -278,6 +278,42 @@ def test_lists_of_detection():
             assert re.search(NOTHING_LEFT, str(refused)), refused
 
 
+def test_padding_to_a_size():
+    rng = random.Random(36)
+    for position in range(60):
+        edge = rng.randint(8, 90)
+        transforms = [{"name": "Resize", "max_size": edge, "interpolation": rng.choice(FILTERS)},
+                      {"name": "Pad", "to": [edge + rng.randint(0, 9), edge + rng.randint(0, 9)],
+                       "center": rng.choice([False, True]), "fill": random_fill(rng),
+                       "padding_mode": rng.choice(["constant", "edge"])}]
+        image = noise(rng, rng.randint(20, 90), rng.randint(20, 90))
+        compare(image, transforms, "uint8", "NHWC", (36, 1, position))
+
+
+def test_what_came_later_is_not_told():
+    """Texts, and with them tokens, of lists that were there before are as they were."""
+    size = {"name": "CenterCrop", "size": 9}
+    assert Tool([{"name": "Pad", "padding": 1}, size]).text.startswith(
+        "Pad(padding=(1, 1, 1, 1), fill=(0, 0, 0), padding_mode=constant)|")
+    assert Tool([{"name": "Pad", "to": 9, "center": True}]).text.startswith(
+        "Pad(padding=None, fill=(0, 0, 0), padding_mode=constant, to=(9, 9), center=True)|")
+
+
+@pytest.mark.parametrize("transforms, words", [
+    ([{"name": "Pad"}], "Pad needs 'padding', or 'to'"),
+    ([{"name": "Pad", "padding": 1, "to": 9}], "'padding' and 'to' cannot be combined"),
+    ([{"name": "Pad", "padding": 1, "center": True}], "'center' goes with 'to'"),
+    ([{"name": "CenterCrop", "size": 9}, {"name": "Pad", "to": [9, 8]}],
+     "Pad to 8 x 9 (width x height) is smaller than the picture, 9 x 9"),
+    ([{"name": "Resize"}], "Resize needs 'size', or 'max_size'"),
+    ([{"name": "Resize", "max_size": 9}], "fixes the longer edge only"),
+])
+def test_what_padding_refuses(transforms, words):
+    with pytest.raises(Refused) as refused:
+        Tool(transforms)
+    assert words in str(refused.value)
+
+
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_transform_in_every_dtype(dtype, layout):

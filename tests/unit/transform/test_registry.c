@@ -81,10 +81,10 @@ static void test_facts_that_contradict_are_found(void **state)
 	struct transform_row row = transform_random_invert;
 	(void)state;
 	row.fixes_size = true;
-	check_found(&row, "a first parameter that is a size");
+	check_found(&row, "a parameter that is a size");
 	row = transform_random_invert;
-	row.refuses_small = true;
-	check_found(&row, "refuses_small goes with fixes_size");
+	row.refuses_size = true;
+	check_found(&row, "refuses_size goes with fixes_size");
 	row = transform_random_invert;
 	row.parameters[0].least = 2;
 	check_found(&row, "range of a parameter is empty");
