@@ -7,6 +7,7 @@
  *	"flaky-disk"	is interrupted, fails for once, gives less than was asked for;
  *	"dead-disk"	does not end for as long as the file $STOKER_TEST_GATE stands;
  *	"deadly-disk"	removes that file, if it stands, and is the daemon's end by SIGABRT.
+ * Once the file $STOKER_TEST_BACK stands, the time of day is an hour earlier.
  * A look at a file in a folder whose name holds "late-look" does not end for as long as
  * $STOKER_TEST_GATE stands. With $STOKER_TEST_CLOCK the time of day is a day too early and a day
  * too late in turn; once the file $STOKER_TEST_SUSPENDED stands, all other clocks are an hour
@@ -113,6 +114,9 @@ EXPORT int fstatat64(int folder, const char *restrict path, struct stat64 *restr
 static time_t jump(void)
 {
 	static atomic_uint calls;
+	const char *back = getenv("STOKER_TEST_BACK");
+	if (back && access(back, F_OK) == 0)
+		return -HOUR;
 	if (!getenv("STOKER_TEST_CLOCK"))
 		return 0;
 	return atomic_fetch_add(&calls, 1) % 2 ? DAY : -DAY;

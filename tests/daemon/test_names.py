@@ -279,6 +279,26 @@ def test_changed_behind_the_look(daemon, data, how):
         assert rest_of(peer) == want
 
 
+def test_clock_set_back(spawn, data, tmp_path):
+    """While it is opened: nobody waits for the time to come again."""
+    gate, back = Gate(tmp_path / "gate"), tmp_path / "back"
+    daemon = spawn(environment=faulty(STOKER_TEST_GATE=str(gate.path), STOKER_TEST_BACK=str(back)))
+    late = data / "a" / "late-look"
+    (late / "empty").mkdir()  # a folder in a folder is looked at in the attach
+    descriptors = f"/proc/{daemon.process.pid}/fd"
+
+    def is_listed():
+        return any(os.path.realpath(f"{descriptors}/{fd}") == str(late)
+                   for fd in os.listdir(descriptors))
+
+    with daemon.connect() as peer:
+        peer.send("attach", seq=7, dataset={"path": str(data)}, accept_fd=True, epochs=1, **NAMED)
+        wait_for(is_listed, "the listing")
+        back.touch()
+        gate.open()
+        assert peer.expect("attached").fields["samples"] == LATE
+
+
 def test_ends_while_it_is_looked_at(gated, data):
     """A dataset that nobody wants any more is not looked at any further, and a daemon that stops
     waits for a look that is under way only."""

@@ -14,6 +14,8 @@
 #include "dataset/folders/folder_trees.h"
 #include "dataset/sources.h"
 
+#define TICK_MS 100 /* no clock of a file system has longer ticks */
+
 struct folder_walk {
 	struct folder_listing listing;
 	struct index *index;
@@ -221,6 +223,16 @@ static int folder_walk(struct folder_walk *walk)
 	return result;
 }
 
+/* Wait until whatever changes a file gives it a later time. Where the clock was set back meanwhile,
+ * that is so from the time on that it shows now. */
+static void folder_await_tick(struct files *files)
+{
+	for (int tries = 0; tries < TICK_MS && storage_clock_ns() <= files->since_ns; tries++)
+		nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+	if (storage_clock_ns() < files->since_ns)
+		files->since_ns = storage_clock_ns();
+}
+
 /* A fingerprint of names is one of many names: of few the sizes are there as well. */
 static int folder_finish(struct files *files, const char *path, struct dataset_facts *facts,
 			 struct fault *fault)
@@ -230,9 +242,8 @@ static int folder_finish(struct files *files, const char *path, struct dataset_f
 		facts->names = index_names(files->index);
 	if (!result && !facts->unsized)
 		files->since_ns = 0;
-	/* What changes a file from now on gives it a later time. */
-	while (!result && files->since_ns && storage_clock_ns() <= files->since_ns)
-		nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+	if (!result && files->since_ns)
+		folder_await_tick(files);
 	return result;
 }
 
