@@ -166,7 +166,9 @@
 	READER(text, expect_description, OPTIONAL, 0, 0, 32,                                       \
 	       "digest of the description in the resume token")                                    \
 	READER(text, secret, OPTIONAL, 0, 0, 16,                                                   \
-	       "of a dataset of kind code: 16 bytes that its producers show, too")
+	       "of a dataset of kind code: 16 bytes that its producers show, too")                 \
+	READER(uint, page, OPTIONAL, 1, 1, U32,                                                    \
+	       "newest version of a ring's header that the client reads")
 #define ATTACH_FIELDS(F) ATTACH_TABLE(F, F, F, F)
 
 #define PROGRESS_FIELDS(F)                                                                         \
@@ -232,7 +234,10 @@
 	F(text, path, OPTIONAL, 0, 0, TEXT_MAX_, "path of its file, as bytes")                     \
 	F(text, text, REQUIRED, 0, 0, TEXT_MAX_, "what is wrong with it")                          \
 	F(uint, next_epoch, REQUIRED, 0, 0, U64, "epoch to resume in after this batch")            \
-	F(uint, next_position, REQUIRED, 0, 0, U64, "global position in that epoch")
+	F(uint, next_position, REQUIRED, 0, 0, U64, "global position in that epoch")               \
+	F(text, field, OPTIONAL, 0, 0, NAME_MAX_,                                                  \
+	  "of sample_larger: the ragged field that has too little room ...")                       \
+	F(uint, needed, OPTIONAL, 0, 0, U64, "... and how many bytes of numbers it has to hold")
 
 #define END_FIELDS(F) F(uint, epoch, REQUIRED, 0, 0, U64, "epoch that would come next")
 
@@ -432,6 +437,8 @@
 	E(45, SAMPLE_CHANGED, sample_changed, "the file has changed since it was first read",      \
 	  "attach again when nobody writes to the dataset")                                        \
 	E(46, SAMPLE_USER, sample_user, "the user's code failed at it",                            \
-	  "correct the code: the text has its last words")
+	  "correct the code: the text has its last words")                                         \
+	E(47, SAMPLE_LARGER, sample_larger, "it does not fit into the slots of a ragged field",    \
+	  "attach again with more room for that field (@ in arrays); stoker.Source does so")
 
 #endif

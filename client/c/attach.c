@@ -254,6 +254,7 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 	message->accept_fd = true;
 	message->accept_moves = true;
 	message->accept_names = true;
+	message->page = SEGMENT_VERSION;
 	message->start = text_of(options->start);
 	message->pace = text_of(options->pace);
 	if (options->priority)
@@ -385,10 +386,15 @@ void attach_inform(struct attach_info *out, const struct message_attached *attac
 		.description = out->description,
 		.note = out->note,
 		.resize = out->resize,
-		.n_fields = ring->n_fields,
 	};
-	for (uint32_t i = 0; i < ring->n_fields; i++) { /* the ring may go before the info does */
-		memcpy(out->names[i], ring->fields[i].name, sizeof(out->names[i]));
-		out->info.field[i] = field_of(&ring->fields[i], out->names[i]);
+	for (uint32_t i = 0; i < ring->n_fields; i++) {
+		const struct ring_field *field = &ring->fields[i];
+		const uint32_t at = out->info.n_fields;
+		if (field->ragged || field->dims > STOKER_DIMS_MAX || at == STOKER_FIELDS_MAX ||
+		    strlen(field->name) >= sizeof(out->names[at]))
+			continue;
+		/* The ring may go before the info does. */
+		memcpy(out->names[at], field->name, sizeof(out->names[at]));
+		out->info.field[out->info.n_fields++] = field_of(field, out->names[at]);
 	}
 }

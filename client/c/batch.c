@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 _Static_assert(STOKER_RUNS_MAX == PROTO_RUNS_MAX, "all runs of a message fit");
-_Static_assert(STOKER_DIMS_MAX == SEGMENT_DIMS_MAX, "all dimensions of a field fit");
-_Static_assert(STOKER_FIELDS_MAX == SEGMENT_FIELDS_MAX, "all fields of a ring fit");
+_Static_assert(STOKER_SHAPE_MAX == SEGMENT_DIMS_MAX, "all dimensions of a field fit");
+_Static_assert(STOKER_NAME_MAX == SEGMENT_NAME_MAX, "all names of fields fit");
 
 static bool runs_fit(const struct message_batch *message, const struct ring *ring, uint64_t most)
 {
@@ -72,6 +72,23 @@ const void *batch_field(const struct batch *batch, uint32_t run, const char *nam
 	return run < batch->batch.n_runs ? ring_slot(batch->ring, name, batch->slot[run]) : NULL;
 }
 
+const void *batch_item(const struct batch *batch, uint32_t sample, const char *name,
+		       uint64_t shape_out[STOKER_SHAPE_MAX])
+{
+	const struct ring_field *field = ring_find(batch->ring, name);
+	uint32_t run = 0;
+	while (run < batch->batch.n_runs && sample >= batch->batch.run[run].count)
+		sample -= batch->batch.run[run++].count;
+	if (!field || run == batch->batch.n_runs)
+		return NULL;
+	const uint32_t slot = batch->slot[run] + sample;
+	if (field->ragged)
+		return ring_ragged(batch->ring, field, slot, shape_out);
+	for (uint32_t i = 0; i < field->dims; i++)
+		shape_out[i] = field->shape[i];
+	return ring_slot(batch->ring, name, slot);
+}
+
 void batch_free(struct batch *batch)
 {
 	if (!batch)
@@ -87,4 +104,17 @@ void batch_free_all(struct batch *first)
 		first = batch->next;
 		batch_free(batch);
 	}
+}
+
+const void *stoker_field(const struct stoker_batch *batch, uint32_t run, const char *name)
+{
+	return batch && name ? batch_field((const struct batch *)batch, run, name) : NULL;
+}
+
+const void *stoker_item(const struct stoker_batch *batch, uint32_t sample, const char *name,
+			uint64_t shape_out[STOKER_SHAPE_MAX])
+{
+	return batch && name && shape_out
+		       ? batch_item((const struct batch *)batch, sample, name, shape_out)
+		       : NULL;
 }

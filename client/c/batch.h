@@ -31,6 +31,9 @@ int batch_new(struct batch **out, const struct message_batch *message, struct ri
 uint64_t batch_count(const struct batch *first, uint64_t attachment);
 /* The array of a field of one run; NULL if there is no such field or run. */
 const void *batch_field(const struct batch *batch, uint32_t run, const char *name);
+/* The array of a field of one sample, and its shape; NULL: there is none, or a wrong one. */
+const void *batch_item(const struct batch *batch, uint32_t sample, const char *name,
+		       uint64_t shape_out[STOKER_SHAPE_MAX]);
 void batch_free(struct batch *batch);
 void batch_free_all(struct batch *first); /* and those after it */
 

@@ -164,3 +164,20 @@ int handle_ask_token(struct stoker *stoker, struct attach *attach, struct messag
 	message->expect_description.size = 0;
 	return handle_ask_attach(stoker, &attach->message, reply_out);
 }
+
+int stoker_array(const struct stoker *stoker, uint32_t number, struct stoker_array *array_out)
+{
+	if (!stoker || !stoker->ring)
+		return -ENOTCONN;
+	if (number >= stoker->ring->n_fields)
+		return -ENOENT;
+	const struct ring_field *field = &stoker->ring->fields[number];
+	*array_out = (struct stoker_array){.dtype = field->dtype,
+					   .item = field->item,
+					   .ragged = field->ragged,
+					   .dims = field->dims,
+					   .bytes = (size_t)field->stride};
+	memcpy(array_out->name, field->name, sizeof(array_out->name));
+	memcpy(array_out->shape, field->shape, sizeof(array_out->shape));
+	return 0;
+}

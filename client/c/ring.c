@@ -11,17 +11,13 @@
 static const struct {
 	const char *name;
 	uint32_t bytes;
-} dtypes[] = {{"uint8", 1}, {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"int64", 8}};
+} dtypes[] = {
+#define DTYPE(name, bytes) {#name, bytes},
+	DTYPE_TABLE(DTYPE)};
 
 /* The fields that every ring has. */
 static const char *const names[] = {"image", "label", "index"};
 #define NAMES (sizeof(names) / sizeof(*names))
-
-/* A name in the header has 16 bytes, padded with zeros, and may have no NUL. */
-static bool name_is(const char name[16], const char *string)
-{
-	return strncmp(name, string, 16) == 0;
-}
 
 const struct ring_field *ring_find(const struct ring *ring, const char *name)
 {
@@ -31,39 +27,53 @@ const struct ring_field *ring_find(const struct ring *ring, const char *name)
 	return NULL;
 }
 
+void ring_deinit_fields(struct ring *ring)
+{
+	free(ring->fields);
+	ring->fields = NULL;
+	ring->n_fields = 0;
+}
+
 /* The size of a number of this type, and its name as a literal; 0: not known. */
 static uint32_t dtype_find(const char dtype[16], const char **dtype_out)
 {
 	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
-		if (name_is(dtype, dtypes[i].name)) {
+		if (strncmp(dtype, dtypes[i].name, 16) == 0) {
 			*dtype_out = dtypes[i].name;
 			return dtypes[i].bytes;
 		}
 	return 0;
 }
 
-/* Check one row of the header and fill in the field, whose name and dtype are set. NULL, or what is
- * wrong with it. */
-static const char *field_parse(struct ring_field *field, const struct segment_field *row,
-			       uint32_t item, const struct ring *ring)
+/* Bytes of a plain field's sample, or those in front of the numbers of a ragged one;
+ * UINT64_MAX: more than there can be. */
+static uint64_t field_bytes(const struct ring_field *field)
 {
-	uint64_t stride = item, size;
-	if (row->dims > SEGMENT_DIMS_MAX)
-		return "has too many dimensions";
-	for (uint32_t i = 0; i < row->dims; i++) {
-		field->shape[i] = row->shape[i];
-		if (__builtin_mul_overflow(stride, (uint64_t)row->shape[i], &stride))
-			return "is too large";
-	}
-	if (stride == 0 || stride != row->stride || row->offset % item)
+	uint64_t bytes = field->item;
+	if (field->ragged)
+		return SEGMENT_RAGGED_AT(field->dims);
+	for (uint32_t i = 0; i < field->dims; i++)
+		if (__builtin_mul_overflow(bytes, (uint64_t)field->shape[i], &bytes))
+			return UINT64_MAX;
+	return bytes;
+}
+
+/* Check a field against the ring. NULL, or what is wrong with it. */
+static const char *field_check(const struct ring_field *field, const struct ring *ring,
+			       uint64_t header_bytes)
+{
+	uint64_t bytes = field_bytes(field), size;
+	if (bytes == UINT64_MAX)
+		return "is too large";
+	const uint32_t unit = field->ragged && field->item < 8 ? 8 : field->item;
+	bool fits =
+		field->ragged ? field->dims > 0 && field->stride >= bytes : field->stride == bytes;
+	if (!fits || bytes == 0 || field->offset % unit || field->stride % unit)
 		return "has inconsistent sizes";
-	if (__builtin_mul_overflow(stride, (uint64_t)ring->slots, &size) ||
-	    row->offset < SEGMENT_PAGE || row->offset > ring->bytes ||
-	    size > ring->bytes - row->offset)
+	if (__builtin_mul_overflow(field->stride, (uint64_t)ring->slots, &size) ||
+	    field->offset < header_bytes || field->offset > ring->bytes ||
+	    size > ring->bytes - field->offset)
 		return "is outside of the ring";
-	field->dims = row->dims;
-	field->stride = stride;
-	field->offset = row->offset;
 	return NULL;
 }
 
@@ -83,18 +93,54 @@ static const char *ring_check_field(const struct ring *ring, const struct ring_f
 	return NULL;
 }
 
-/* Add the field of a row, if its type is known. */
-static int ring_add_field(struct ring *out, const struct segment_field *row, struct fault *fault)
+/* The row of a field, as version 2 has it. */
+static struct segment_field row_at(const struct segment_header *header, uint32_t number)
 {
-	struct ring_field field = {.name = ""};
-	const char *wrong;
-	memcpy(field.name, row->name, sizeof(field.name));
-	if (!field.name[0] || field.name[sizeof(field.name) - 1])
+	struct segment_field out = {.name = ""};
+	if (header->version > 1) {
+		const uint8_t *rows = (const uint8_t *)header + SEGMENT_ROWS_AT;
+		memcpy(&out, rows + (size_t)number * header->row_bytes, sizeof(out));
+		return out;
+	}
+	const struct segment_narrow *row = &header->fields[number];
+	memcpy(out.name, row->name, sizeof(row->name));
+	out.name[sizeof(row->name)] = row->name[sizeof(row->name) - 1]; /* no end: no name */
+	memcpy(out.dtype, row->dtype, sizeof(out.dtype));
+	out.dims = row->dims;
+	memcpy(out.shape, row->shape, sizeof(row->shape));
+	out.stride = row->stride;
+	out.offset = row->offset;
+	return out;
+}
+
+static bool name_ends(const struct segment_header *header, const struct segment_field *row)
+{
+	size_t room = header->version > 1 ? SEGMENT_NAME_MAX : SEGMENT_NARROW_NAME;
+	return row->name[0] && memchr(row->name, 0, room);
+}
+
+/* Add the field of a row, if its type and kind are known. */
+static int ring_add_field(struct ring *out, const struct segment_header *header,
+			  const struct segment_field *row, struct fault *fault)
+{
+	const uint32_t dims = header->version > 1 ? SEGMENT_DIMS_MAX : SEGMENT_NARROW_DIMS;
+	struct ring_field field = {.ragged = row->kind == SEGMENT_RAGGED,
+				   .dims = row->dims,
+				   .stride = row->stride,
+				   .offset = row->offset};
+	if (!name_ends(header, row))
 		return fault_say(fault, -EPROTO, "the ring has a field without a valid name");
-	uint32_t item = dtype_find(row->dtype, &field.dtype);
-	if (item == 0)
+	memcpy(field.name, row->name, sizeof(field.name));
+	field.item = dtype_find(row->dtype, &field.dtype);
+	if (field.item == 0 || row->kind > SEGMENT_RAGGED)
 		return 0; /* of a newer daemon: ignored */
-	wrong = ring_find(out, field.name) ? "occurs twice" : field_parse(&field, row, item, out);
+	const char *wrong = ring_find(out, field.name) ? "occurs twice" : NULL;
+	if (!wrong && row->dims > dims)
+		wrong = "has too many dimensions";
+	if (!wrong) {
+		memcpy(field.shape, row->shape, row->dims * sizeof(*row->shape));
+		wrong = field_check(&field, out, header->header_bytes);
+	}
 	if (!wrong)
 		wrong = ring_check_field(out, &field);
 	if (wrong)
@@ -106,9 +152,13 @@ static int ring_add_field(struct ring *out, const struct segment_field *row, str
 static int ring_add_fields(struct ring *out, const struct segment_header *header,
 			   struct fault *fault)
 {
-	out->n_fields = 0;
+	ring_deinit_fields(out);
+	out->fields = calloc(header->n_fields + 1, sizeof(*out->fields));
+	if (!out->fields)
+		return fault_say(fault, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < header->n_fields; i++) {
-		int r = ring_add_field(out, &header->fields[i], fault);
+		struct segment_field row = row_at(header, i);
+		int r = ring_add_field(out, header, &row, fault);
 		if (r)
 			return r;
 	}
@@ -119,16 +169,29 @@ static int ring_add_fields(struct ring *out, const struct segment_header *header
 	return 0;
 }
 
-int ring_parse(struct ring *out, const struct segment_header *header, uint64_t number,
+/* Are the rows within the header, and this within `size` bytes? */
+static bool header_fits(const struct segment_header *header, size_t size)
+{
+	const uint64_t bytes = header->header_bytes;
+	if (header->version == 1)
+		return bytes == SEGMENT_PAGE && header->n_fields <= SEGMENT_NARROW_FIELDS;
+	return bytes <= size && bytes % SEGMENT_PAGE == 0 &&
+	       header->row_bytes >= sizeof(struct segment_field) &&
+	       (uint64_t)header->n_fields * header->row_bytes <= bytes - SEGMENT_ROWS_AT;
+}
+
+int ring_parse(struct ring *out, const void *page, size_t size, uint64_t number,
 	       struct fault *fault)
 {
+	const struct segment_header *header = page;
 	if (memcmp(header->magic, SEGMENT_MAGIC, sizeof(header->magic)) != 0 ||
-	    header->version != SEGMENT_VERSION || header->header_bytes != SEGMENT_PAGE)
-		return fault_say(fault, -EPROTO, "the header of the ring is not of version %d",
+	    header->version < 1 || header->version > SEGMENT_VERSION ||
+	    header->header_bytes < SEGMENT_PAGE)
+		return fault_say(fault, -EPROTO, "the header of the ring is not of version 1 or %d",
 				 SEGMENT_VERSION);
 	if (header->total_bytes != out->bytes || header->ring != number)
 		return fault_say(fault, -EPROTO, "the header is that of another ring");
-	if (header->slots == 0 || header->n_fields > SEGMENT_FIELDS_MAX)
+	if (header->slots == 0 || !header_fits(header, size))
 		return fault_say(fault, -EPROTO, "the header of the ring has invalid numbers");
 	out->slots = header->slots;
 	memcpy(out->dataset, header->dataset_fingerprint, sizeof(out->dataset));
@@ -140,6 +203,24 @@ int ring_parse(struct ring *out, const struct segment_header *header, uint64_t n
 	if (strcmp(index->dtype, "int64") != 0 || index->dims != 0)
 		return fault_say(fault, -EPROTO, "the field index of the ring is not one int64");
 	return 0;
+}
+
+/* Parse a copy of the header, so that what was checked is what is used. */
+static int ring_read_header(struct ring *ring, uint64_t number, struct fault *fault)
+{
+	uint32_t bytes;
+	memcpy(&bytes, ring->data + offsetof(struct segment_header, header_bytes), sizeof(bytes));
+	size_t size = bytes < SEGMENT_PAGE	   ? SEGMENT_PAGE
+		      : bytes < SEGMENT_HEADER_MAX ? bytes
+						   : SEGMENT_HEADER_MAX;
+	size = size < ring->bytes ? size : (size_t)ring->bytes;
+	void *copy = malloc(size);
+	if (!copy)
+		return fault_say(fault, -ENOMEM, "out of memory");
+	memcpy(copy, ring->data, size);
+	int r = ring_parse(ring, copy, size, number, fault);
+	free(copy);
+	return r;
 }
 
 /* Without the seal the file could shrink, and reading a pixel would raise SIGBUS. */
@@ -161,7 +242,6 @@ static int ring_check_file(int fd, uint64_t bytes, struct fault *fault)
 
 int ring_map(struct ring **out, int fd, uint64_t bytes, uint64_t number, struct fault *fault)
 {
-	struct segment_header header; /* a copy, so that what was checked is what is used */
 	int r = ring_check_file(fd, bytes, fault);
 	if (r)
 		return r;
@@ -176,8 +256,7 @@ int ring_map(struct ring **out, int fd, uint64_t bytes, uint64_t number, struct 
 		return r;
 	}
 	*ring = (struct ring){.data = data, .bytes = bytes, .uses = 1};
-	memcpy(&header, data, sizeof(header));
-	r = ring_parse(ring, &header, number, fault);
+	r = ring_read_header(ring, number, fault);
 	if (r) {
 		ring_drop(ring);
 		return r;
@@ -195,7 +274,7 @@ bool ring_like(const struct ring *ring, const struct ring *other)
 	for (uint32_t i = 0; i < ring->n_fields; i++) {
 		const struct ring_field *a = &ring->fields[i], *b = &other->fields[i];
 		if (strcmp(a->name, b->name) != 0 || a->dtype != b->dtype || a->dims != b->dims ||
-		    memcmp(a->shape, b->shape, sizeof(a->shape)) != 0)
+		    a->ragged != b->ragged || memcmp(a->shape, b->shape, sizeof(a->shape)) != 0)
 			return false;
 	}
 	return true;
@@ -212,5 +291,21 @@ void ring_drop(struct ring *ring)
 	if (!ring || --ring->uses)
 		return;
 	munmap((void *)(uintptr_t)ring->data, (size_t)ring->bytes);
+	ring_deinit_fields(ring);
 	free(ring);
+}
+
+const void *ring_ragged(const struct ring *ring, const struct ring_field *field, uint32_t slot,
+			uint64_t shape_out[SEGMENT_DIMS_MAX])
+{
+	const uint64_t at = SEGMENT_RAGGED_AT(field->dims);
+	const uint8_t *sample = ring->data + field->offset + slot * field->stride;
+	uint64_t bytes = field->item;
+	memcpy(shape_out, sample, field->dims * sizeof(*shape_out));
+	for (uint32_t i = 0; i < field->dims; i++) {
+		bool other = field->shape[i] && shape_out[i] != field->shape[i];
+		if (other || __builtin_mul_overflow(bytes, shape_out[i], &bytes))
+			return NULL;
+	}
+	return bytes <= field->stride - at ? sample + at : NULL;
 }

@@ -16,8 +16,10 @@
 #include "proto/ring_layout.h"
 
 struct ring_field {
-	char name[16];	   /* terminated */
-	const char *dtype; /* a string literal */
+	char name[SEGMENT_NAME_MAX]; /* terminated */
+	const char *dtype;	     /* a string literal */
+	bool ragged;
+	uint32_t item; /* bytes of a number */
 	uint32_t dims, shape[SEGMENT_DIMS_MAX];
 	uint64_t stride, offset;
 };
@@ -28,8 +30,8 @@ struct ring {
 	uint32_t slots;
 	unsigned uses;
 	uint32_t n_fields;
-	struct ring_field fields[SEGMENT_FIELDS_MAX]; /* image, label and index among them */
-	uint8_t dataset[16], pipeline[16];	      /* hashes, from the header */
+	struct ring_field *fields;	   /* owned; image, label and index among them */
+	uint8_t dataset[16], pipeline[16]; /* hashes, from the header */
 };
 
 /* Map a descriptor (the caller keeps it), which must be a sealed memfd of `bytes`. 0, -EPROTO if it
@@ -41,13 +43,20 @@ void ring_drop(struct ring *ring); /* unmaps after the last use; NULL is allowed
 /* Do both have the same dataset, pipeline and fields? The number of slots may differ. */
 bool ring_like(const struct ring *ring, const struct ring *other);
 
-/* Check the header page; fills in slots and fields of `out`, whose `bytes` is set. A field of a
- * type that this library does not know is left out. 0 or -EPROTO, explained in `fault`. Pure. */
-int ring_parse(struct ring *out, const struct segment_header *header, uint64_t number,
+/* Check the header, a copy of `size` bytes, a page or more; fills in slots and fields of `out`,
+ * whose `bytes` is set. A field of a type or a kind that this library does not know is left out. 0,
+ * -ENOMEM or -EPROTO, explained in `fault`; ring_deinit_fields() in any case. */
+int ring_parse(struct ring *out, const void *header, size_t size, uint64_t number,
 	       struct fault *fault);
+void ring_deinit_fields(struct ring *ring);
 
 /* The field of that name, or NULL; image, label and index are always there. */
 const struct ring_field *ring_find(const struct ring *ring, const char *name);
+
+/* The shape of the sample of a ragged field in a slot below slots, and its numbers; NULL: the
+ * daemon has written a shape that does not fit. */
+const void *ring_ragged(const struct ring *ring, const struct ring_field *field, uint32_t slot,
+			uint64_t shape_out[SEGMENT_DIMS_MAX]);
 
 /* The array of one slot; `slot` must be below slots. NULL if there is no such field. */
 static inline const void *ring_slot(const struct ring *ring, const char *name, uint32_t slot)

@@ -442,11 +442,6 @@ int stoker_seek(struct stoker *stoker, uint64_t epoch, uint64_t position)
 	return r ? r : handle_leave(stoker, recover_seek(stoker, epoch, position));
 }
 
-const void *stoker_field(const struct stoker_batch *batch, uint32_t run, const char *name)
-{
-	return batch && name ? batch_field((const struct batch *)batch, run, name) : NULL;
-}
-
 /* The link to a batch in the list of held ones, or the end of the list. */
 static struct batch **stoker_find(struct stoker *stoker, const struct stoker_batch *batch)
 {

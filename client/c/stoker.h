@@ -47,13 +47,13 @@ extern "C" {
 #define STOKER_DIMS_MAX 6
 #define STOKER_RUNS_MAX 4
 #define STOKER_FIELDS_MAX 16
+#define STOKER_NAME_MAX 64
+#define STOKER_SHAPE_MAX 32
 
 struct stoker; /* a handle: a connection to the daemon, and the batches that came over it */
 
-/*
- * Options of a reader. Begin with STOKER_OPTIONS_INIT; 0 and NULL are the defaults. Texts are read
- * during the call and not kept.
- */
+/* Options of a reader. Begin with STOKER_OPTIONS_INIT; 0 and NULL are the defaults. Texts are read
+ * during the call and not kept. */
 struct stoker_options {
 	size_t size; /* of this struct, set by STOKER_OPTIONS_INIT */
 
@@ -228,8 +228,7 @@ struct stoker_options {
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
 	}
 
-/*
- * A field: an array that every sample has, in C order, without gaps, in the byte order of the
+/* A field: an array that every sample has, in C order, without gaps, in the byte order of the
  * machine.
  *
  *   image   output of the transforms, (C, H, W) or (H, W, C); (k, ...) if there are k views. C is
@@ -242,11 +241,10 @@ struct stoker_options {
  *   points  float32 (K, 2): x, y, likewise
  *
  * and the targets of a manifest by their names, int64 or float32. Image, label and index are always
- * there.
- */
+ * there. */
 struct stoker_field {
 	const char *name;
-	const char *dtype; /* "uint8", "float16", "bfloat16", "float32" or "int64" */
+	const char *dtype; /* as NumPy calls it, "float32"; and "bfloat16", "text", "bytes" */
 	uint32_t dims;	   /* 3 for an image; 0 for one number, such as a class label */
 	uint32_t shape[STOKER_DIMS_MAX];
 	size_t bytes; /* size of this array, and distance to that of the next sample in the run */
@@ -262,8 +260,9 @@ struct stoker_info {
 	const char *sampling; /* of order, sampler, echo and views, or "": for expect_sampling */
 	uint64_t reconnects;  /* how often it has attached again to a daemon that came back */
 
-	/* All fields, including image, label and index; their names are for stoker_field(). Fields
-	 * of types that this library does not know (from a newer daemon) are left out. */
+	/* Fields, including image, label and index; their names are for stoker_field(). Those that
+	 * are ragged, have more dimensions, names of 16 bytes or more, or are more than these,
+	 * stoker_array() has alone. */
 	uint32_t n_fields;
 	struct stoker_field field[STOKER_FIELDS_MAX];
 
@@ -317,8 +316,7 @@ STOKER_API const char *stoker_error(const struct stoker *stoker);
  * errors of the protocol, such as "dataset", "pipeline" or "limit". Else "". */
 STOKER_API const char *stoker_error_name(const struct stoker *stoker);
 
-/*
- * Connect to the socket of the daemon. NULL: $STOKER_SOCKET if it is set, else the first of
+/* Connect to the socket of the daemon. NULL: $STOKER_SOCKET if it is set, else the first of
  * $XDG_RUNTIME_DIR/stoker/stokerd.sock, /tmp/stoker-<uid>/stokerd.sock and /run/stoker/stokerd.sock
  * that answers. An earlier connection is closed; batches held from it stay readable until they are
  * released.
@@ -328,44 +326,36 @@ STOKER_API const char *stoker_error_name(const struct stoker *stoker);
  *
  * 0; -ENOENT no daemon (stoker_error() lists the sockets that were tried), -EACCES the daemon is
  * not trusted or the mode of the socket forbids it, -ETIMEDOUT no answer, -EPROTONOSUPPORT no
- * common protocol version, -EBUSY the daemon has reached its limit of connections.
- */
+ * common protocol version, -EBUSY the daemon has reached its limit of connections. */
 STOKER_API int stoker_connect(struct stoker *stoker, const char *socket);
 
-/*
- * Attach to a dataset. Waits until it is indexed and the ring is allocated, as long as the daemon
+/* Attach to a dataset. Waits until it is indexed and the ring is allocated, as long as the daemon
  * reports progress. An attached handle is detached first.
  *
  * 0; -EINVAL options, transforms or dataset are wrong, -ENOSPC no memory for the ring, -EDQUOT this
  * user has reached a limit of the daemon, -ESTALE dataset, pipeline or sampling are not the
  * expected ones, -EPERM not allowed, -ESHUTDOWN the daemon is stopping, -ETIMEDOUT it sends nothing
- * (the connection is closed), -EIO the daemon failed.
- */
+ * (the connection is closed), -EIO the daemon failed. */
 STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options *options);
 
 /* Facts of the stream that the handle is attached to; NULL if it is not attached. Valid until it is
  * attached again or freed. */
 STOKER_API const struct stoker_info *stoker_info(const struct stoker *stoker);
 
-/*
- * A token says where to resume, and of which stream: JSON that the clients of all languages take,
+/* A token says where to resume, and of which stream: JSON that the clients of all languages take,
  * for `token` of the options. Behind the last batch that stoker_next() gave. Valid until it is
- * called again, or the handle is freed. NULL: not attached, or no memory.
- */
+ * called again, or the handle is freed. NULL: not attached, or no memory. */
 STOKER_API const char *stoker_token(struct stoker *stoker);
 
-/*
- * The names of the classes of the dataset, by label: returns their number, and a list that ends in
+/* The names of the classes of the dataset, by label: returns their number, and a list that ends in
  * NULL, valid until the handle is detached, attached or connected again, or freed. 0 if the labels
  * are not classes. May be called between two batches. The daemon is asked only the first time.
  *
  * Else a negative errno. After -ECONNRESET call stoker_next(), which waits for a daemon, then ask
- * again.
- */
+ * again. */
 STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_out);
 
-/*
- * The next batch, yours until stoker_release(). Waits at most timeout_ms; 0: not at all, -1: until
+/* The next batch, yours until stoker_release(). Waits at most timeout_ms; 0: not at all, -1: until
  * there is one.
  *
  * 1, and *batch_out is the batch; 0 at the end of the last epoch (`epochs`). -EAGAIN no batch is
@@ -386,29 +376,24 @@ STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_o
  * -ECONNRESET the daemon closed the connection, or -ESHUTDOWN it is stopping, and none came back
  * within `reconnect_ms`. Keep the last next_epoch and next_position, then free or reconnect the
  * handle; or call again, which tries once more. While there is no daemon, a call with timeout 0 may
- * take as long as one attempt to attach. Batches that are held stay readable.
- */
+ * take as long as one attempt to attach. Batches that are held stay readable. */
 STOKER_API int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out,
 			   int timeout_ms);
 
-/*
- * Go on at another place of the same stream: stoker_next() gives the batches from there on, to the
+/* Go on at another place of the same stream: stoker_next() gives the batches from there on, to the
  * end of the last epoch. Batches that are held stay as they are. If the daemon is away,
  * stoker_next() waits for it and begins there. 0; -EINVAL there is no such place, and the stream
- * goes on where it was; -ENOTCONN not attached; else as stoker_attach().
- */
+ * goes on where it was; -ENOTCONN not attached; else as stoker_attach(). */
 STOKER_API int stoker_seek(struct stoker *stoker, uint64_t epoch, uint64_t position);
 
-/*
- * Your own credentials of S3, for a dataset beneath `url` (s3://BUCKET or s3://BUCKET/PREFIX) that
+/* Your own credentials of S3, for a dataset beneath `url` (s3://BUCKET or s3://BUCKET/PREFIX) that
  * a daemon of another user may not read for you by itself. After stoker_connect(), before
  * stoker_attach(), and again in time before they expire: `expires` in seconds since 1970, 0: never.
  * `token` may be NULL. The handle keeps them, in memory, and sends them wherever it connects; where
  * the daemon of a stream is away, the next one gets them. 0;
  * -EINVAL, -EPERM or -EDQUOT the daemon does not take them, and the handle keeps what it had;
  * -ENOTSUP no daemon of its version does.
- * stoker_attach() fails with -EKEYREJECTED where the storage does not.
- */
+ * stoker_attach() fails with -EKEYREJECTED where the storage does not. */
 STOKER_API int stoker_credentials(struct stoker *stoker, const char *url, const char *key,
 				  const char *secret, const char *token, uint64_t expires);
 
@@ -418,35 +403,51 @@ STOKER_API int stoker_credentials(struct stoker *stoker, const char *url, const 
  */
 STOKER_API int stoker_credit(struct stoker *stoker, uint32_t inflight);
 
-/*
- * The arrays of the field `name` for one run: one array per sample of the run, each with the dtype,
+/* The arrays of the field `name` for one run: one array per sample of the run, each with the dtype,
  * shape and bytes that stoker_info() has for this field. For "image" this is what `images` points
  * to, and so on.
  *
  * Any thread may call this and read the arrays, until the batch is released. NULL if there is no
- * such field or run; stoker_error() does not change then.
- */
+ * such field or run; stoker_error() does not change then. */
 STOKER_API const void *stoker_field(const struct stoker_batch *batch, uint32_t run,
 				    const char *name);
 
-/*
- * Give a batch back, once; its pixels may change at once. Any thread, at any time before
+/* A field of a sample, whatever its number of dimensions. */
+struct stoker_array {
+	char name[STOKER_NAME_MAX];
+	const char *dtype; /* as of struct stoker_field; "text" is UTF-8 */
+	size_t item;	   /* bytes of a number */
+	int ragged;	   /* each sample has a shape of its own: stoker_item() */
+	uint32_t dims;
+	uint32_t shape[STOKER_SHAPE_MAX]; /* of a ragged one 0 is any number */
+	size_t bytes;			  /* distance from one sample to the next in a run */
+};
+
+/* The field of this number, from 0 on. Fields of types that this library does not know (of a newer
+ * daemon) are left out. 0; -ENOENT there are no more, -ENOTCONN not attached. */
+STOKER_API int stoker_array(const struct stoker *stoker, uint32_t number,
+			    struct stoker_array *array_out);
+
+/* The array of the field `name` for one sample of the batch, from 0 on, and its shape: as many
+ * numbers as the field has dimensions. Any thread, until the batch is released. NULL if there is no
+ * such field or sample, or what the daemon wrote there is not right. */
+STOKER_API const void *stoker_item(const struct stoker_batch *batch, uint32_t sample,
+				   const char *name, uint64_t shape_out[STOKER_SHAPE_MAX]);
+
+/* Give a batch back, once; its pixels may change at once. Any thread, at any time before
  * stoker_free(). Never waits for the daemon. Also allowed after detaching, or when there is no
  * daemon any more. 0; -EINVAL it is not a batch of this handle, or was already released; -ENOMEM,
  * and the batch is still held. In another thread than that of the other calls stoker_error() does
- * not change.
- */
+ * not change. */
 STOKER_API int stoker_release(struct stoker *stoker, const struct stoker_batch *batch);
 
 /* End the delivery of batches, but stay connected. Batches that are held stay readable until they
  * are released. 0, also if the handle is not attached. */
 STOKER_API int stoker_detach(struct stoker *stoker);
 
-/*
- * A descriptor for poll() or epoll: readable when stoker_next() with timeout 0 has something to do.
+/* A descriptor for poll() or epoll: readable when stoker_next() with timeout 0 has something to do.
  * Call that until it returns -EAGAIN, then wait again. Do nothing else with the descriptor:
- * stoker_free() closes it. It stays the same when the handle is connected again.
- */
+ * stoker_free() closes it. It stays the same when the handle is connected again. */
 STOKER_API int stoker_fd(struct stoker *stoker);
 
 /* Asked of a producer. What it draws at random must follow from seed, epoch and position alone. */
@@ -457,13 +458,11 @@ struct stoker_sample {
 #define STOKER_WORDS 1024
 #define STOKER_NO_MORE INT64_MIN
 
-/*
- * Write the record of a sample to `room` of so many bytes: its label, 8 bytes (int64), then the
+/* Write the record of a sample to `room` of so many bytes: its label, 8 bytes (int64), then the
  * bytes of a file of any format that the daemon decodes; or, if the dataset says `arrays`, these,
  * one behind the other. Returns the size of the record; above `bytes`: it did not fit, and the
  * function is called again with so much room. -1: the sample is bad, and `words` say why.
- * STOKER_NO_MORE: this producer ends, and others make the sample.
- */
+ * STOKER_NO_MORE: this producer ends, and others make the sample. */
 typedef int64_t stoker_make(void *context, const struct stoker_sample *sample, void *room,
 			    size_t bytes, char words[STOKER_WORDS]);
 
@@ -482,14 +481,12 @@ struct stoker_producer {
 		sizeof(struct stoker_producer), 0, 0, 0, 0, 0, 0                                   \
 	}
 
-/*
- * Make samples for readers of a dataset of kind "code" (but no Map's), as long as the daemon is
+/* Make samples for readers of a dataset of kind "code" (but no Map's), as long as the daemon is
  * there: calls the function in this thread, sample by sample. After stoker_connect(), with a handle
  * that is attached to nothing. Start several processes of it.
  *
  * 0: the function returned STOKER_NO_MORE; -EINVAL something is missing; -ECONNRESET or -ESHUTDOWN:
- * connect and call again; -ETIMEDOUT a sample took too long; -ENOSPC no memory for its tray.
- */
+ * connect and call again; -ETIMEDOUT a sample took too long; -ENOSPC no memory for its tray. */
 STOKER_API int stoker_produce(struct stoker *stoker, const struct stoker_producer *producer);
 
 #ifdef __cplusplus

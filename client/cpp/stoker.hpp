@@ -33,6 +33,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -463,14 +464,25 @@ template <class T> bool holds(const char *dtype)
 {
 	std::string_view name = dtype;
 	if constexpr (std::is_same_v<T, std::uint8_t>)
-		return name == "uint8";
+		return name == "uint8" || name == "bool" || name == "text" || name == "bytes";
 	else if constexpr (std::is_same_v<T, std::uint16_t>)
-		return name == "float16" || name == "bfloat16";
-	else if constexpr (std::is_same_v<T, float>)
-		return name == "float32";
+		return name == "uint16" || name == "float16" || name == "bfloat16";
+	else if constexpr (std::is_floating_point_v<T>)
+		return name == (sizeof(T) == 4 ? "float32" : "float64");
+	else if constexpr (!std::is_integral_v<T>)
+		return name == (sizeof(T) == 8 ? "complex64" : "complex128");
 	else
-		return name == "int64";
+		return name ==
+		       (std::is_signed_v<T> ? "int" : "uint") + std::to_string(8 * sizeof(T));
 }
+
+template <class T, class... Types> constexpr bool is_one_of = (std::is_same_v<T, Types> || ...);
+
+/* Can an array be of T? */
+template <class T>
+constexpr bool is_number = is_one_of<T, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+				     std::int32_t, std::uint32_t, std::int64_t, std::uint64_t,
+				     float, double, std::complex<float>, std::complex<double>>;
 
 } // namespace detail
 
@@ -478,14 +490,14 @@ template <class T> bool holds(const char *dtype)
 
 /*
  * A field of all samples of a batch, in C order: (count, ...). What has data() and size() takes it:
- * std::span<const T> span = array. T is uint8_t, float, int64_t, or uint16_t for the bits of
- * float16 and bfloat16. Not copied, unless the batch wraps round the end of its ring.
+ * std::span<const T> span = array. T is an integer of fixed width, float, double or std::complex;
+ * uint16_t is for the bits of float16 and bfloat16, too, and uint8_t for bool, text and bytes. Not
+ * copied, unless the batch wraps round the end of its ring.
  */
 template <class T> class array
 {
-	static_assert(std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t> ||
-			      std::is_same_v<T, float> || std::is_same_v<T, std::int64_t>,
-		      "an array is of uint8_t, uint16_t, float or int64_t");
+	static_assert(detail::is_number<T>,
+		      "an array is of an integer of fixed width, float, double or std::complex");
 
       public:
 	using value_type = T;
@@ -569,8 +581,9 @@ template <class T> class array
 /* An array that every sample has. */
 struct field {
 	std::string name, dtype;
-	std::vector<std::size_t> shape; /* of one sample; empty: one number */
-	std::size_t bytes = 0;		/* of one sample */
+	std::vector<std::size_t> shape; /* of one sample; empty: one number; ragged: 0 is any */
+	std::size_t bytes = 0;		/* of one sample; of a ragged one, to the next one */
+	bool ragged = false;		/* each sample has a shape of its own: batch::item() */
 };
 
 /* Samples of a field that are contiguous in memory. */
@@ -654,7 +667,7 @@ class batch
 	template <class T> stk::array<T> array(const std::string &name) const &STK_LIFETIMEBOUND
 	{
 		const field &field = find(name);
-		if (!detail::holds<T>(field.dtype.c_str()))
+		if (!detail::holds<T>(field.dtype.c_str()) || field.ragged)
 			throw error(EINVAL, "", "the field " + name + " is " + field.dtype);
 		std::vector<std::size_t> shape{size()};
 		shape.insert(shape.end(), field.shape.begin(), field.shape.end());
@@ -667,6 +680,25 @@ class batch
 			copy.insert(copy.end(), data, data + run.count * (field.bytes / sizeof(T)));
 		}
 		return {std::move(copy), std::move(shape)};
+	}
+
+	/* A field of one sample, from 0 on, which may be ragged. As array(); not copied. */
+	template <class T> stk::array<T> item(const std::string &name, std::size_t i) && = delete;
+	template <class T>
+	stk::array<T> item(const std::string &name, std::size_t i) const &STK_LIFETIMEBOUND
+	{
+		const field &field = find(name);
+		std::uint64_t shape[STOKER_SHAPE_MAX];
+		if (!detail::holds<T>(field.dtype.c_str()))
+			throw error(EINVAL, "", "the field " + name + " is " + field.dtype);
+		if (i >= size())
+			throw error(EINVAL, "", "no sample " + std::to_string(i));
+		const void *data = stoker_item(batch_, std::uint32_t(i), name.c_str(), shape);
+		if (!data)
+			throw protocol_error(EPROTO, "",
+					     "a sample of " + name + " has a wrong shape");
+		return {static_cast<const T *>(data),
+			std::vector<std::size_t>(shape, shape + field.shape.size())};
 	}
 
 	/* A field where it is in memory: mostly one run. */
@@ -886,13 +918,13 @@ class reader
 		detail::c_options c(options_);
 		detail::check(handle_.get(), stoker_attach(handle_.get(), c.get()));
 		auto fields = std::make_shared<std::vector<field>>();
-		for (std::uint32_t f = 0; f < info().n_fields; f++) {
-			const struct stoker_field &from = info().field[f];
+		struct stoker_array from;
+		for (std::uint32_t f = 0; stoker_array(handle_.get(), f, &from) == 0; f++)
 			fields->push_back({from.name,
 					   from.dtype,
 					   {from.shape, from.shape + from.dims},
-					   from.bytes});
-		}
+					   from.bytes,
+					   from.ragged != 0});
 		fields_ = std::move(fields);
 	}
 };

@@ -85,9 +85,27 @@ func (b *Batch) field(name string) (*Field, error) {
 	return field, nil
 }
 
-// An Element of an array: float16 and bfloat16 come as the bits of uint16.
+// Item gives the bytes of a field of one sample, from 0 on, and its shape. Those of a ragged field
+// have shapes of their own; a text is UTF-8. Not copied.
+func (b *Batch) Item(name string, sample int) ([]byte, []int, error) {
+	field, err := b.field(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := uint64(sample)
+	for _, run := range b.runs {
+		if sample >= 0 && at < run.count {
+			return b.ring.item(field, run.first+at)
+		}
+		at -= run.count
+	}
+	return nil, nil, fmt.Errorf("%w: the batch has no sample %d", ErrOption, sample)
+}
+
+// An Element of an array: float16 and bfloat16 come as the bits of uint16, bool as uint8.
 type Element interface {
-	uint8 | uint16 | float32 | int64
+	int8 | uint8 | int16 | uint16 | int32 | uint32 | float32 | int64 | uint64 | float64 |
+		complex64 | complex128
 }
 
 // Values of a field in C order: the arrays of all samples, one after the other. They are not
@@ -97,7 +115,7 @@ func Values[T Element](b *Batch, name string) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !holds[T](field.DType) {
+	if !holds[T](field.DType) || field.Ragged {
 		return nil, fmt.Errorf("%w: the field %q is %s, not %T", ErrOption, name, field.DType, *new(T))
 	}
 	if len(b.runs) == 1 {
@@ -111,15 +129,9 @@ func Values[T Element](b *Batch, name string) ([]T, error) {
 }
 
 func holds[T Element](dtype string) bool {
-	switch any(*new(T)).(type) {
-	case uint8:
-		return dtype == "uint8"
-	case uint16:
-		return dtype == "float16" || dtype == "bfloat16"
-	case float32:
-		return dtype == "float32"
-	}
-	return dtype == "int64"
+	name := fmt.Sprintf("%T", *new(T))
+	return dtype == name || name == "uint8" && dtype == "bool" ||
+		name == "uint16" && (dtype == "float16" || dtype == "bfloat16")
 }
 
 // viewOf: fields begin at multiples of their items' size.

@@ -119,6 +119,7 @@ func (o *Options) attach(transport string) (map[string]any, error) {
 	out["accept_path"] = transport != "fd"
 	out["accept_moves"] = true
 	out["accept_names"] = true
+	out["page"] = uint64(ringVersion)
 	switch {
 	case transport != "" && transport != "fd" && transport != "path":
 		return nil, fmt.Errorf("%w: the transport %q is neither fd nor path", ErrOption, transport)

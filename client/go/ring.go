@@ -18,25 +18,33 @@ import (
 
 const (
 	ringMagic     = "stoker\r\n"
-	ringVersion   = 1
+	ringVersion   = 2 // the newest that is read
 	ringPage      = 4096
-	ringFieldsMax = 16
-	ringDimsMax   = 6
+	ringHeaderMax = 1 << 20
 	ringRowsAt    = 128
-	ringRowBytes  = 80
+	ringPlain     = 0
+	ringRagged    = 1
 )
 
-var dtypeBytes = map[string]uint64{
-	"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4, "int64": 8,
-}
+// A rowLayout says where the parts of a row are, by the version of the header.
+type rowLayout struct{ name, dtype, kind, dims, shape, dimsMax, stride, bytes uint32 }
+
+var (
+	narrowRow = rowLayout{name: 16, dtype: 16, dims: 32, shape: 36, dimsMax: 6, stride: 64, bytes: 80}
+	wideRow   = rowLayout{name: 64, dtype: 64, kind: 80, dims: 84, shape: 88, dimsMax: 32, stride: 216,
+		bytes: 256}
+)
 
 // A Field is an array that every sample has, in C order and the byte order of the machine.
 type Field struct {
 	Name  string
-	DType string // uint8, float16, bfloat16, float32 or int64
-	Shape []int  // of one sample; empty: one number
-	Bytes int    // of one sample
-	at    uint64 // of slot 0
+	DType string // as NumPy calls it, float32; and bfloat16, text (UTF-8), bytes
+	Shape []int  // of one sample; empty: one number; of a ragged one, 0 is any number
+	Bytes int    // of one sample; of a ragged one, to the next one
+	// Ragged: each sample has a shape of its own, see Batch.Item.
+	Ragged bool
+	item   uint64 // bytes of a number
+	at     uint64 // of slot 0
 }
 
 type ring struct {
@@ -62,12 +70,18 @@ func mapRing(fd int, size, number uint64) (*ring, error) {
 	}
 	out := &ring{memory: memory}
 	out.users.Store(1)
-	// A copy, so that what was checked is what is used.
-	if err := out.parse(bytes.Clone(memory[:ringPage]), number); err != nil {
+	if err := out.parse(bytes.Clone(memory[:headerBytes(memory)]), number); err != nil {
 		out.drop()
 		return nil, err
 	}
 	return out, nil
+}
+
+// headerBytes says how much of a ring is its header, a page at least. A copy of it is parsed, so
+// that what was checked is what is used.
+func headerBytes(memory []byte) int {
+	said := int(binary.NativeEndian.Uint32(memory[12:]))
+	return max(ringPage, min(said, ringHeaderMax, len(memory)))
 }
 
 // mapSealed maps what came as a descriptor. Without the seal it could shrink, and reading a pixel
@@ -99,22 +113,28 @@ func mapPath(path string, size, number uint64, uid uint32) (*ring, error) {
 
 func (r *ring) parse(header []byte, number uint64) error {
 	u32, u64 := binary.NativeEndian.Uint32, binary.NativeEndian.Uint64
-	if string(header[:8]) != ringMagic || u32(header[8:]) != ringVersion ||
-		u32(header[12:]) != ringPage {
-		return fmt.Errorf("the header of the ring is not of version %d", ringVersion)
+	version, size := u32(header[8:]), u32(header[12:])
+	if string(header[:8]) != ringMagic || version < 1 || version > ringVersion || size < ringPage {
+		return fmt.Errorf("the header of the ring is not of version 1 or %d", ringVersion)
 	}
 	if u64(header[16:]) != uint64(len(r.memory)) || u64(header[24:]) != number {
 		return fmt.Errorf("the header is that of another ring")
 	}
 	r.slots = uint64(u32(header[32:]))
-	rows := u32(header[36:])
-	if r.slots == 0 || rows > ringFieldsMax {
+	rows, layout, step := u32(header[36:]), &narrowRow, narrowRow.bytes
+	fits := size == ringPage && rows <= 16
+	if version > 1 {
+		layout, step = &wideRow, u32(header[72:])
+		fits = int(size) <= len(header) && size%ringPage == 0 && step >= wideRow.bytes &&
+			uint64(rows)*uint64(step) <= uint64(size-ringRowsAt)
+	}
+	if r.slots == 0 || !fits {
 		return fmt.Errorf("the header of the ring has invalid numbers")
 	}
 	copy(r.identity[:], header[40:72])
 	for i := range rows {
-		at := ringRowsAt + ringRowBytes*i
-		if err := r.parseField(header[at : at+ringRowBytes]); err != nil {
+		at := ringRowsAt + step*i
+		if err := r.parseField(header[at:at+layout.bytes], layout, uint64(size)); err != nil {
 			return err
 		}
 	}
@@ -123,41 +143,79 @@ func (r *ring) parse(header []byte, number uint64) error {
 			return fmt.Errorf("the ring has no field %s of a known type", name)
 		}
 	}
-	if index := r.field("index"); index.DType != "int64" || len(index.Shape) > 0 {
+	index := r.field("index")
+	if index.DType != "int64" || len(index.Shape) > 0 {
 		return fmt.Errorf("the field index of the ring is not one int64")
 	}
 	return nil
 }
 
-func (r *ring) parseField(row []byte) error {
+func (r *ring) parseField(row []byte, layout *rowLayout, begin uint64) error {
 	u32, u64 := binary.NativeEndian.Uint32, binary.NativeEndian.Uint64
-	field := Field{Name: padded(row[:16]), DType: padded(row[16:32]), at: u64(row[72:])}
-	item := dtypeBytes[field.DType]
-	if item == 0 {
+	field := Field{
+		Name: padded(row[:layout.name]), DType: padded(row[layout.dtype : layout.dtype+16]),
+		at: u64(row[layout.stride+8:]),
+	}
+	kind := uint32(ringPlain)
+	if layout.kind != 0 {
+		kind = u32(row[layout.kind:])
+	}
+	field.item = dtypeBytes[field.DType]
+	if field.item == 0 || kind > ringRagged {
 		return nil // of a newer daemon: left out
 	}
-	dims, stride := u32(row[32:]), u64(row[64:])
-	if field.Name == "" || r.field(field.Name) != nil || dims > ringDimsMax {
+	dims, stride := u32(row[layout.dims:]), u64(row[layout.stride:])
+	if field.Name == "" || r.field(field.Name) != nil || dims > layout.dimsMax {
 		return fmt.Errorf("the ring's field %q has no valid name or shape", field.Name)
 	}
-	size, over := item, uint64(0)
+	field.Ragged = kind == ringRagged
+	size, over := field.item, uint64(0)
 	field.Shape = make([]int, dims)
 	for d := range field.Shape {
-		edge := u32(row[36+4*d:])
+		edge := u32(row[layout.shape+4*uint32(d):])
 		field.Shape[d] = int(edge)
 		var high uint64
 		high, size = bits.Mul64(size, uint64(edge))
 		over |= high
 	}
+	unit, fits := field.item, over == 0 && size == stride
+	if field.Ragged {
+		unit, fits = max(8, field.item), dims > 0 && stride >= raggedAt(field.Shape)
+	}
 	high, all := bits.Mul64(stride, r.slots)
 	length := uint64(len(r.memory))
-	if over != 0 || size != stride || field.at%item != 0 || field.at < ringPage ||
+	if !fits || field.at%unit != 0 || stride%unit != 0 || field.at < begin ||
 		field.at > length || high != 0 || all > length-field.at {
 		return fmt.Errorf("the ring's field %q is outside of it", field.Name)
 	}
 	field.Bytes = int(stride)
 	r.fields = append(r.fields, field)
 	return nil
+}
+
+// raggedAt says where the numbers of a ragged sample begin in its slot.
+func raggedAt(shape []int) uint64 { return uint64(8*len(shape)+15) / 16 * 16 }
+
+// item gives the sample in a slot, and its shape.
+func (r *ring) item(field *Field, slot uint64) ([]byte, []int, error) {
+	bytes := r.bytes(field, run{slot, 1})
+	if !field.Ragged {
+		return bytes, field.Shape, nil
+	}
+	at := raggedAt(field.Shape)
+	size, shape := field.item, make([]int, len(field.Shape))
+	for d, known := range field.Shape {
+		edge := binary.NativeEndian.Uint64(bytes[8*d:])
+		high, all := bits.Mul64(size, edge)
+		if high != 0 || edge > 1<<62 || (known != 0 && edge != uint64(known)) {
+			return nil, nil, broken("a sample of the field %q has a shape that does not fit", field.Name)
+		}
+		size, shape[d] = all, int(edge)
+	}
+	if size > uint64(len(bytes))-at {
+		return nil, nil, broken("a sample of the field %q has a shape that does not fit", field.Name)
+	}
+	return bytes[at : at+size : at+size], shape, nil
 }
 
 func padded(text []byte) string { return strings.TrimRight(string(text), "\x00") }
@@ -178,7 +236,7 @@ func (r *ring) like(other *ring) bool {
 	}
 	for i := range r.fields {
 		a, b := &r.fields[i], &other.fields[i]
-		if a.Name != b.Name || a.DType != b.DType || fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
+		if a.Name != b.Name || a.DType != b.DType || a.Ragged != b.Ragged || fmt.Sprint(a.Shape) != fmt.Sprint(b.Shape) {
 			return false
 		}
 	}

@@ -12,6 +12,27 @@ const (
 	protoRunsMax  = 4
 )
 
+// Types of numbers, and the bytes of one.
+var dtypeBytes = map[string]uint64{
+	"bool":       1,
+	"int8":       1,
+	"uint8":      1,
+	"int16":      2,
+	"uint16":     2,
+	"float16":    2,
+	"bfloat16":   2,
+	"int32":      4,
+	"uint32":     4,
+	"float32":    4,
+	"int64":      8,
+	"uint64":     8,
+	"float64":    8,
+	"complex64":  8,
+	"complex128": 16,
+	"text":       1,
+	"bytes":      1,
+}
+
 var messageTypes = []messageType{
 	{number: 1, name: "hello", fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -83,6 +104,7 @@ var messageTypes = []messageType{
 		{key: "like", kind: kindUint, max: 18446744073709551615},
 		{key: "expect_description", kind: kindText, max: 32},
 		{key: "secret", kind: kindText, max: 16},
+		{key: "page", kind: kindUint, def: 1, min: 1, max: 4294967295},
 	}},
 	{number: 11, name: "progress", fromDaemon: true, fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -140,6 +162,8 @@ var messageTypes = []messageType{
 		{key: "text", kind: kindText, required: true, max: 4096},
 		{key: "next_epoch", kind: kindUint, required: true, max: 18446744073709551615},
 		{key: "next_position", kind: kindUint, required: true, max: 18446744073709551615},
+		{key: "field", kind: kindText, max: 255},
+		{key: "needed", kind: kindUint, max: 18446744073709551615},
 	}},
 	{number: 17, name: "end", fromDaemon: true, fields: []fieldType{
 		{key: "epoch", kind: kindUint, required: true, max: 18446744073709551615},
@@ -347,6 +371,8 @@ var (
 	ErrSampleChanged = &Error{Code: 45, Name: "sample_changed"}
 	// ErrSampleUser: the user's code failed at it.
 	ErrSampleUser = &Error{Code: 46, Name: "sample_user"}
+	// ErrSampleLarger: it does not fit into the slots of a ragged field.
+	ErrSampleLarger = &Error{Code: 47, Name: "sample_larger"}
 )
 
 // A Dataset is opened by the daemon. A relative path is made absolute here. Only Path

@@ -14,6 +14,7 @@
 #define CLASSES_MAX 65536
 #define CLASS_NAME 8			 /* a number, and its end */
 #define CODE_BYTES_MAX ((size_t)1 << 40) /* of one array: more than any tray has */
+#define RAGGED_STEP 64			 /* by which slots of ragged arrays grow */
 
 struct code_state {
 	uint64_t count;
@@ -29,17 +30,14 @@ struct code_state {
 	char (*class_name)[CLASS_NAME];
 };
 
-/* Types of elements, by NumPy's names. */
 static const struct {
 	const char *name;
 	size_t bytes;
 } dtypes[] = {
-	{"bool", 1},	{"int8", 1},	 {"uint8", 1},	 {"int16", 2},	   {"uint16", 2},
-	{"float16", 2}, {"bfloat16", 2}, {"int32", 4},	 {"uint32", 4},	   {"float32", 4},
-	{"int64", 8},	{"uint64", 8},	 {"float64", 8}, {"complex64", 8}, {"complex128", 16},
-};
+#define DTYPE(name, bytes) {#name, bytes},
+	DTYPE_TABLE(DTYPE)};
 
-static size_t dtype_bytes(const char *name)
+size_t code_dtype_bytes(const char *name)
 {
 	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
 		if (strcmp(dtypes[i].name, name) == 0)
@@ -47,36 +45,73 @@ static size_t dtype_bytes(const char *name)
 	return 0;
 }
 
-/* "3x224x224", or "" of a number. False: it is no shape, or too large. */
-static bool shape_parse(struct code_array *array, const char *text)
+/* A number from 1 to `most` at *text, which is moved behind it; 0: there is none. */
+static uint64_t take_number(const char **text, uint64_t most)
 {
-	while (*text) {
-		char *end;
-		errno = 0;
-		unsigned long long size =
-			*text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-		if (size == 0 || errno || size > UINT32_MAX || array->dims == SEGMENT_DIMS_MAX ||
+	char *end;
+	errno = 0;
+	unsigned long long number = **text >= '0' && **text <= '9' ? strtoull(*text, &end, 10) : 0;
+	if (number == 0 || errno || number > most)
+		return 0;
+	*text = end;
+	return number;
+}
+
+/* "3x224x224", or "" of a number; of a ragged one "?x4", with `room_out` from "@4096" behind it.
+ * False: it is no shape, or too large. */
+static bool shape_parse(struct code_array *array, const char *text, uint64_t *room_out)
+{
+	*room_out = 0;
+	while (*text && *text != '@') {
+		uint64_t size = 1;
+		bool any = *text == '?';
+		text += any;
+		if (any)
+			array->kind = SEGMENT_RAGGED;
+		else
+			size = take_number(&text, UINT32_MAX);
+		if (size == 0 || array->dims == SEGMENT_DIMS_MAX ||
 		    __builtin_mul_overflow(array->bytes, size, &array->bytes) ||
-		    array->bytes > CODE_BYTES_MAX ||
-		    (*end != '\0' && (*end != 'x' || end[1] == '\0')))
+		    array->bytes > CODE_BYTES_MAX)
 			return false;
-		array->shape[array->dims++] = (uint32_t)size;
-		text = *end ? end + 1 : end;
+		array->shape[array->dims++] = any ? 0 : (uint32_t)size;
+		if (*text == 'x' && text[1] != '\0' && text[1] != '@')
+			text++;
+		else if (*text && *text != '@')
+			return false;
 	}
-	return true;
+	if (*text == '@') {
+		text++;
+		*room_out = take_number(&text, CODE_BYTES_MAX);
+		return *room_out > 0 && *text == '\0' && array->kind == SEGMENT_RAGGED;
+	}
+	return array->kind != SEGMENT_RAGGED;
+}
+
+/* Make the bytes of an array those of its slot, with room for so many bytes of numbers. */
+static void array_make_ragged(struct code_array *array, uint64_t room)
+{
+	array->bytes = (SEGMENT_RAGGED_AT(array->dims) + room + RAGGED_STEP - 1) / RAGGED_STEP *
+		       RAGGED_STEP;
 }
 
 static bool array_parse(struct code_array *array, char *text)
 {
 	char *dtype = strchr(text, ':'), *shape = dtype ? strchr(dtype + 1, ':') : NULL;
+	uint64_t room;
 	*array = (struct code_array){0};
 	if (!shape || dtype == text || (size_t)(dtype - text) >= sizeof(array->name))
 		return false;
 	*dtype++ = *shape++ = '\0';
-	array->bytes = dtype_bytes(dtype);
+	array->bytes = code_dtype_bytes(dtype);
 	snprintf(array->name, sizeof(array->name), "%s", text);
 	snprintf(array->dtype, sizeof(array->dtype), "%s", dtype);
-	return array->bytes > 0 && shape_parse(array, shape);
+	if (array->bytes == 0 || !shape_parse(array, shape, &room))
+		return false;
+	bool bytes = strcmp(dtype, "text") == 0 || strcmp(dtype, "bytes") == 0;
+	if (array->kind == SEGMENT_RAGGED)
+		array_make_ragged(array, room);
+	return !bytes || (array->kind == SEGMENT_RAGGED && array->dims == 1);
 }
 
 int code_arrays_parse(struct code_array out[CODE_ARRAYS_MAX], uint32_t *count_out,
@@ -92,10 +127,13 @@ int code_arrays_parse(struct code_array out[CODE_ARRAYS_MAX], uint32_t *count_ou
 					   "%s: 'arrays' has more than %d arrays", whose,
 					   CODE_ARRAYS_MAX);
 		else if (!array_parse(&out[count], word))
-			result = fault_say(fault, DATASET_E_OPEN,
-					   "%s: 'arrays' must be NAME:DTYPE:SHAPE of each array, "
-					   "such as x:float32:3x224x224 y:int64:, not '%s'",
-					   whose, quote_text(&quote, given));
+			result = fault_say(
+				fault, DATASET_E_OPEN,
+				"%s: 'arrays' must be NAME:DTYPE:SHAPE of each array, "
+				"such as x:float32:3x224x224 y:int64:, or of one whose "
+				"samples have shapes of their own boxes:float32:?x4@4096, "
+				"with room for so many bytes; not '%s'",
+				whose, quote_text(&quote, given));
 	}
 	free(text);
 	if (!result && count == 0)

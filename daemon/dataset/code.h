@@ -6,7 +6,8 @@
  *
  * A record is what a producer makes of one sample: the label (int64, in the machine's byte order),
  * then the bytes of a file of any image format; or, if the description says `arrays`, these, one
- * behind the other, each as an array of its dtype and shape has them in C's order.
+ * behind the other, each as an array of its dtype and shape has them in C's order. A ragged one has
+ * its shape in front, of numbers of 64 bits.
  */
 #ifndef STOKER_DATASET_CODE_H
 #define STOKER_DATASET_CODE_H
@@ -22,6 +23,8 @@ extern const struct dataset_kind code_kind;
 /* The arrays of a record, and how many; NULL: it has bytes of pictures. They live as long as the
  * state. */
 #define CODE_ARRAYS_MAX (SEGMENT_FIELDS_MAX - 1) /* beside the index */
+/* Size of a number of this type; 0: there is no such type. */
+size_t code_dtype_bytes(const char *name);
 /* "x:float32:3x224x224 y:int64:", as `whose` says them. 0, DATASET_E_OPEN or -ENOMEM. */
 int code_arrays_parse(struct code_array out[CODE_ARRAYS_MAX], uint32_t *count_out,
 		      const char *given, const char *whose, struct fault *fault);

@@ -17,8 +17,8 @@
 #include "dataset/labels.h"
 #include "proto/ring_layout.h"
 
-#define COLUMNS_MAX (SEGMENT_FIELDS_MAX - 3) /* besides image, label and index */
-#define COLUMN_NAME_MAX 16		     /* the final NUL included, as in a ring's header */
+#define COLUMNS_MAX (SEGMENT_NARROW_FIELDS - 3) /* besides image, label and index */
+#define COLUMN_NAME_MAX 16			/* the final NUL included, as in a ring's header */
 
 enum column_kind {
 	COLUMN_NUMBERS,

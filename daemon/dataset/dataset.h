@@ -239,9 +239,10 @@ bool dataset_is_pure(const struct dataset *dataset);
 /* Array of a sample that producers make. dataset_arrays() gives all of them, and how many; NULL:
  * bytes of pictures, or the samples are not made by producers. */
 struct code_array {
-	char name[16], dtype[16]; /* as in struct segment_field */
+	char name[SEGMENT_NAME_MAX], dtype[16]; /* as in struct segment_field */
+	enum segment_kind kind;
 	uint32_t dims, shape[SEGMENT_DIMS_MAX];
-	size_t bytes;
+	size_t bytes; /* of a ragged one, of its slot */
 };
 const struct code_array *dataset_arrays(const struct dataset *dataset, uint32_t *count_out);
 /* Take in a sample that a producer made of such a dataset: its label, and a file's bytes, whose

@@ -18,10 +18,10 @@ int field_choice_parse(struct field_choice *out, const struct value *names, bool
 	if (value_kind(names) != VALUE_LIST)
 		return fault_say(fault, FIELD_E_CHOICE, "fields must be a list of names, not a %s",
 				 value_kind_name(value_kind(names)));
-	if (value_count(names) > SEGMENT_FIELDS_MAX)
+	if (value_count(names) > SEGMENT_NARROW_FIELDS)
 		return fault_say(fault, FIELD_E_CHOICE,
 				 "fields: %u names are more than the limit of %d",
-				 value_count(names), SEGMENT_FIELDS_MAX);
+				 value_count(names), SEGMENT_NARROW_FIELDS);
 	out->some = true;
 	for (uint32_t i = 0; i < value_count(names); i++) {
 		const struct value *value = value_item(names, i);
@@ -86,6 +86,19 @@ static void field_add_views(struct fields *fields, const char *name, const char 
 	}
 	memcpy(shapes + 1, shape, dims * sizeof(*shape));
 	field_add(fields, name, dtype, dims + 1, shapes, bytes * fields->views);
+}
+
+uint32_t fields_page(const struct fields *fields)
+{
+	if (fields->count > SEGMENT_NARROW_FIELDS)
+		return 2;
+	for (uint32_t i = 0; i < fields->count; i++) {
+		const struct field *field = &fields->field[i];
+		if (field->kind != SEGMENT_PLAIN || field->dims > SEGMENT_NARROW_DIMS ||
+		    strlen(field->name) >= SEGMENT_NARROW_NAME)
+			return 2;
+	}
+	return 1;
 }
 
 size_t fields_view_bytes(const struct fields *fields, uint32_t field)
@@ -171,6 +184,7 @@ static void field_add_made(struct fields *fields, const char *name, const struct
 {
 	fields->made_at[fields->made++] = fields->count;
 	field_add(fields, name, array->dtype, array->dims, array->shape, array->bytes);
+	fields->field[fields->count - 1].kind = array->kind;
 }
 
 /* Take those of a dataset: the first two are called image and label, whatever they are. */

@@ -29,13 +29,14 @@ struct field_choice {
 	bool one_hot;	/* the label as a vector of the classes */
 	bool some;	/* of the further fields only those in `names`; else all */
 	unsigned count;
-	char names[SEGMENT_FIELDS_MAX][COLUMN_NAME_MAX];
+	char names[SEGMENT_NARROW_FIELDS][COLUMN_NAME_MAX];
 };
 
 struct field {
-	char name[16], dtype[16]; /* as in struct segment_field */
+	char name[SEGMENT_NAME_MAX], dtype[16]; /* as in struct segment_field */
+	enum segment_kind kind;
 	uint32_t dims, shape[SEGMENT_DIMS_MAX];
-	size_t bytes; /* of one sample */
+	size_t bytes; /* of one sample; of a ragged one, of its slot */
 };
 
 struct fields {
@@ -67,6 +68,8 @@ int field_choice_views(struct field_choice *choice, uint32_t views, const struct
 int fields_init(struct fields *fields, const struct dataset *dataset,
 		const struct pipeline *pipeline, const struct field_choice *choice,
 		struct fault *fault);
+/* The oldest version of a ring's header that can say these fields. */
+uint32_t fields_page(const struct fields *fields);
 /* Bytes of one view of a field that has several. */
 size_t fields_view_bytes(const struct fields *fields, uint32_t field);
 

@@ -87,6 +87,8 @@ struct job {
 	void *group, *producer;		 /* the loop's: who made the record of its sample ... */
 	unsigned failures;		 /* ... how often that failed ... */
 	uint64_t needed;		 /* ... and bytes that it is known to take */
+	uint32_t larger;		 /* JOB_LARGER: the field that has no room ... */
+	uint64_t larger_bytes;		 /* ... for so many bytes of numbers */
 
 	/* The inputs of the chain. Its first job has them, for all. */
 	struct supply supply; /* what producers make for it */

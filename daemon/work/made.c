@@ -1,29 +1,121 @@
 // SPDX-License-Identifier: MIT
 #include "work/made.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "dataset/code.h"
 #include "work/chain.h"
+
+/* Rest of a record. Its producer may change the bytes at any time: each is read once. */
+struct rest {
+	const uint8_t *at;
+	size_t bytes;
+};
+
+/* False: it has not so many bytes. */
+static bool rest_take(struct rest *rest, void *out, size_t bytes)
+{
+	if (bytes > rest->bytes)
+		return false;
+	memcpy(out, rest->at, bytes);
+	rest->at += bytes;
+	rest->bytes -= bytes;
+	return true;
+}
+
+/* Size of the numbers of a sample of a ragged field, of this shape; SIZE_MAX: more than any has. */
+static size_t ragged_bytes(const struct field *field, const uint64_t *shape)
+{
+	size_t bytes = code_dtype_bytes(field->dtype);
+	for (uint32_t i = 0; i < field->dims; i++)
+		if (__builtin_mul_overflow(bytes, shape[i], &bytes))
+			return SIZE_MAX;
+	return bytes;
+}
+
+/* Check the shape that a record says, and copy shape and numbers into the slot. */
+static enum job_outcome take_ragged(struct job *job, const struct field *field, struct rest *rest,
+				    uint8_t *out)
+{
+	const size_t at = SEGMENT_RAGGED_AT(field->dims);
+	uint64_t shape[SEGMENT_DIMS_MAX];
+	if (!rest_take(rest, shape, field->dims * sizeof(*shape))) {
+		fault_say(&job->fault, 1, "a record that ends in the shape of %s", field->name);
+		return JOB_USER;
+	}
+	for (uint32_t i = 0; i < field->dims; i++)
+		if (field->shape[i] && shape[i] != field->shape[i]) {
+			fault_say(&job->fault, 1,
+				  "%s: dimension %u of the sample has %" PRIu64
+				  ", and all samples have %u there",
+				  field->name, i, shape[i], field->shape[i]);
+			return JOB_USER;
+		}
+	size_t bytes = ragged_bytes(field, shape);
+	if (bytes > rest->bytes) {
+		fault_say(&job->fault, 1, "a record that ends in the numbers of %s", field->name);
+		return JOB_USER;
+	}
+	if (bytes > field->bytes - at) {
+		fault_say(&job->fault, 1,
+			  "%s: the sample has %zu bytes, and a slot has room for %zu: attach with "
+			  "@%zu in 'arrays'",
+			  field->name, bytes, field->bytes - at, bytes);
+		job->larger_bytes = bytes;
+		return JOB_LARGER;
+	}
+	memcpy(out, shape, field->dims * sizeof(*shape));
+	(void)rest_take(rest, out + at, bytes);
+	return JOB_DONE;
+}
+
+static enum job_outcome take_array(struct job *job, uint32_t number, struct rest *rest)
+{
+	const struct field *field = &job->recipe->fields.field[number];
+	if (field->kind == SEGMENT_RAGGED) {
+		job->larger = number;
+		return take_ragged(job, field, rest, job->field[number]);
+	}
+	if (rest_take(rest, job->field[number], field->bytes))
+		return JOB_DONE;
+	fault_say(&job->fault, 1, "a record whose array %s has %zu bytes, and it needs %zu",
+		  field->name, rest->bytes, field->bytes);
+	return JOB_USER;
+}
+
+/* Size of a record; 0: samples differ in that. */
+static size_t made_bytes(const struct fields *fields)
+{
+	size_t whole = 0;
+	for (uint32_t i = 0; i < fields->made; i++) {
+		const struct field *field = &fields->field[fields->made_at[i]];
+		if (field->kind == SEGMENT_RAGGED)
+			return 0;
+		whole += field->bytes;
+	}
+	return whole;
+}
 
 /* Copy the arrays of a record into the slot. */
 static enum job_outcome take_arrays(struct job *job, const struct supplied *made)
 {
 	const struct fields *fields = &job->recipe->fields;
-	const uint8_t *from = made->record;
-	size_t whole = 0;
-	for (uint32_t i = 0; i < fields->made; i++)
-		whole += fields->field[fields->made_at[i]].bytes;
-	if (made->bytes != whole) {
+	struct rest rest = {made->record, made->bytes};
+	enum job_outcome outcome = JOB_DONE;
+	size_t whole = made_bytes(fields);
+	if (whole && made->bytes != whole) {
 		fault_say(&job->fault, 1, "a record of %zu bytes, and its arrays have %zu",
 			  made->bytes, whole);
 		return JOB_USER;
 	}
-	for (uint32_t i = 0; i < fields->made; i++) {
-		size_t bytes = fields->field[fields->made_at[i]].bytes;
-		memcpy(job->field[fields->made_at[i]], from, bytes);
-		from += bytes;
-	}
-	return JOB_DONE;
+	for (uint32_t i = 0; i < fields->made && outcome == JOB_DONE; i++)
+		outcome = take_array(job, fields->made_at[i], &rest);
+	if (outcome != JOB_DONE || rest.bytes == 0)
+		return outcome;
+	fault_say(&job->fault, 1, "a record of %zu bytes, and its arrays have %zu", made->bytes,
+		  made->bytes - rest.bytes);
+	return JOB_USER;
 }
 
 /* Make the picture that a Map's code gets. */

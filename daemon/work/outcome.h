@@ -16,6 +16,7 @@ enum job_outcome {
 	JOB_TRANSFORM, /* a transform cannot be applied to it */
 	JOB_MEMORY,    /* out of memory */
 	JOB_USER,      /* the user's code failed at it */
+	JOB_LARGER,    /* it does not fit into the slot of a ragged field */
 	JOB_AWAITS,    /* not made: a producer has to make its record first */
 	JOB_UNWANTED,  /* nobody waits for it any more: it was not made */
 };

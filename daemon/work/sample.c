@@ -77,7 +77,7 @@ static void sample_finish(struct job *job, struct sample_kit *kit)
 	job->used = job->sample;
 	job->substituted = false;
 	if (job->outcome != JOB_DONE && job->outcome != JOB_MEMORY && job->outcome != JOB_AWAITS &&
-	    !job_is_unwanted(job))
+	    job->outcome != JOB_LARGER && !job_is_unwanted(job))
 		sample_substitute(job, kit);
 	if (job->outcome == JOB_DONE || job->substituted)
 		write_numbers(job);

@@ -67,17 +67,37 @@ static void fail(const struct run *run, int result)
 	exit(fclose(stdout) == 0 ? 1 : 2);
 }
 
+/* Its shape, then its numbers. */
+static void digest_ragged(const struct run *run, struct sha256_ctx *context,
+			  const struct stoker_batch *batch, uint32_t sample,
+			  const struct stoker_array *field)
+{
+	uint64_t shape[STOKER_SHAPE_MAX], bytes = field->item;
+	const uint8_t *numbers = stoker_item(batch, sample, field->name, shape);
+	if (!numbers)
+		fail(run, -EPROTO);
+	for (uint32_t d = 0; d < field->dims; d++)
+		bytes *= shape[d];
+	sha256_update(context, field->dims * sizeof(*shape), (const uint8_t *)shape);
+	sha256_update(context, bytes, numbers);
+}
+
 static void digest_of(const struct run *run, const struct stoker_batch *batch, uint8_t *out)
 {
 	struct sha256_ctx context;
 	sha256_init(&context);
-	for (uint32_t r = 0; r < batch->n_runs; r++)
-		for (uint32_t i = 0; i < batch->run[r].count; i++)
-			for (uint32_t f = 0; f < run->info->n_fields; f++) {
-				const struct stoker_field *field = &run->info->field[f];
-				const uint8_t *arrays = stoker_field(batch, r, field->name);
-				sha256_update(&context, field->bytes, arrays + i * field->bytes);
+	for (uint32_t r = 0, sample = 0; r < batch->n_runs; r++)
+		for (uint32_t i = 0; i < batch->run[r].count; i++, sample++) {
+			struct stoker_array field;
+			for (uint32_t f = 0; stoker_array(run->stoker, f, &field) == 0; f++) {
+				const uint8_t *arrays = stoker_field(batch, r, field.name);
+				if (field.ragged)
+					digest_ragged(run, &context, batch, sample, &field);
+				else
+					sha256_update(&context, field.bytes,
+						      arrays + i * field.bytes);
 			}
+		}
 	sha256_digest(&context, SHA256_DIGEST_SIZE, out);
 }
 
@@ -87,11 +107,11 @@ static void put_attached(const struct run *run)
 	printf("attached samples=%" PRIu64 " batches=%" PRIu64 " dataset=%s pipeline=%s "
 	       "sampling=%s fields=",
 	       info->samples, info->batches, info->dataset, info->pipeline, info->sampling);
-	for (uint32_t f = 0; f < info->n_fields; f++) {
-		const struct stoker_field *field = &info->field[f];
-		printf("%s%s:%s:", f ? "," : "", field->name, field->dtype);
-		for (uint32_t d = 0; d < field->dims; d++)
-			printf("%s%u", d ? "x" : "", field->shape[d]);
+	struct stoker_array field;
+	for (uint32_t f = 0; stoker_array(run->stoker, f, &field) == 0; f++) {
+		printf("%s%s:%s:", f ? "," : "", field.name, field.dtype);
+		for (uint32_t d = 0; d < field.dims; d++)
+			printf("%s%u", d ? "x" : "", field.shape[d]);
 	}
 	printf(" note=");
 	put_hex(info->note, strlen(info->note));

@@ -134,6 +134,17 @@ std::string name_of(const stk::error &error)
 	return error.code() == EINVAL ? "option" : "other";
 }
 
+template <class T>
+void digest_ragged(sha256_ctx *context, const stk::batch &batch, const std::string &name,
+		   std::size_t sample)
+{
+	auto array = batch.item<T>(name, sample);
+	for (std::uint64_t edge : array.shape())
+		sha256_update(context, sizeof(edge), reinterpret_cast<const uint8_t *>(&edge));
+	sha256_update(context, array.size() * sizeof(T),
+		      reinterpret_cast<const uint8_t *>(array.data()));
+}
+
 std::string digest_of(const stk::batch &batch)
 {
 	sha256_ctx context;
@@ -141,10 +152,21 @@ std::string digest_of(const stk::batch &batch)
 	std::vector<std::vector<stk::run>> runs;
 	for (const stk::field &field : batch.fields())
 		runs.push_back(batch.runs(field.name));
+	std::size_t sample = 0;
 	for (std::size_t r = 0; r < runs[0].size(); r++)
-		for (std::size_t i = 0; i < runs[0][r].count; i++)
+		for (std::size_t i = 0; i < runs[0][r].count; i++, sample++)
 			for (std::size_t f = 0; f < runs.size(); f++) {
-				std::size_t bytes = batch.fields()[f].bytes;
+				const stk::field &field = batch.fields()[f];
+				std::size_t bytes = field.bytes;
+				if (field.ragged && field.dtype == "float32") {
+					digest_ragged<float>(&context, batch, field.name, sample);
+					continue;
+				}
+				if (field.ragged) {
+					digest_ragged<std::uint8_t>(&context, batch, field.name,
+								    sample);
+					continue;
+				}
 				auto data = reinterpret_cast<const uint8_t *>(runs[f][r].data);
 				sha256_update(&context, bytes, data + i * bytes);
 			}

@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+import numpy
+
 import stoker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +53,13 @@ def digest_of(batch, fields):
     digest = hashlib.sha256()
     for i in range(batch.count):
         for name in fields:
+            if fields[name].ragged:
+                item = batch[name][i]
+                item = item.encode() if isinstance(item, str) else item
+                shape = getattr(item, "shape", (len(item),))
+                digest.update(numpy.asarray(shape, numpy.uint64).tobytes())
+                digest.update(item if isinstance(item, bytes) else item.tobytes())
+                continue
             digest.update(batch[name][i].tobytes())
     return digest.hexdigest()
 

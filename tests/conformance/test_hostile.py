@@ -2,14 +2,16 @@
 """A daemon that is newer, slow, or violates the protocol: no client crashes or hangs, each says an
 error. The daemon is that of tests/python/fake_daemon.py."""
 
+import hashlib
 import json
 import os
 import random
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fake_daemon import FINGERPRINT, PIPELINE, frame
+from fake_daemon import FINGERPRINT, PIPELINE, SHAPE, frame, sample, told, wide
 from fake_daemon import NUMBERS as FAKE_NUMBERS
 
 ATTACH = {"dataset": {"path": "/data/20"}, "batch_size": 4, "epochs": 1}
@@ -265,7 +267,8 @@ def header(offset, layout, value):
 
 RINGS = {
     "another magic": header(0, "=8s", b"stoker\n\n"),
-    "another version": header(8, "=I", 2),
+    "another version": header(8, "=I", 3),
+    "rows of version 2 in a page of version 1": header(8, "=I", 2),
     "more bytes than it has": header(16, "=Q", 1 << 30),
     "another number": header(24, "=Q", 999),
     "more slots than fit": header(32, "=I", 2**31),
@@ -281,6 +284,76 @@ RINGS = {
 @pytest.mark.parametrize("corrupt", RINGS.values(), ids=RINGS)
 def test_wrong_ring(client, fake, corrupt):
     fake.segment = {"corrupt": corrupt}
+    client.start(fake.path, ATTACH).fails("broken")
+
+
+def told_of(n, batch):
+    """Digest of a batch of the first epoch of a wide ring."""
+    digest = hashlib.sha256()
+    for position in range(int(batch["position"]), int(batch["position"]) + int(batch["count"])):
+        index, label, value = sample(0, position, n)
+        digest.update(np.full(SHAPE, value, "f4").tobytes())
+        digest.update(struct.pack("=qq", label, index))
+        for _, _, ragged, _, _, make in wide():
+            shape, numbers = make(index)
+            digest.update(told(shape, numbers) if ragged else numbers)
+    return digest.hexdigest()
+
+
+def test_wide_ring(client, fake):
+    """Version 2 of the header: all types of numbers, long names, many dimensions, ragged fields."""
+    fake.segment = {"wide": list(wide())}
+    run = client.run(fake.path, ATTACH)
+    assert fake.last("attach")["page"] == 2
+    fields = run.said("attached")[0]["fields"].split(",")
+    assert fields[3:] == [f"{name}:{dtype}:{'x'.join(map(str, shape))}"
+                          for name, dtype, _, shape, _, _ in wide()]
+    assert [batch["digest"] for batch in run.batches] == [told_of(20, b) for b in run.batches]
+
+
+FIRST, RAGGED = 128, 128 + 256 * 19  # rows of the image and of the boxes
+WIDE_RINGS = {
+    "a row of no bytes": header(72, "=I", 0),
+    "a row of too few bytes": header(72, "=I", 255),
+    "a row of too many bytes": header(72, "=I", 2**32 - 1),
+    "more rows than fit": header(36, "=I", 32),
+    "no rows": header(36, "=I", 0),
+    "a header that ends in a page": header(12, "=I", 8191),
+    "a header that is larger than the ring": header(12, "=I", 2**31),
+    "no header": header(12, "=I", 0),
+    "a name twice": header(FIRST + 512, "=6s", b"label\0"),
+    "no name": header(RAGGED, "=6s", b""),
+    "too many dimensions": header(FIRST + 84, "=I", 33),
+    "a shape that does not fit": header(FIRST + 88, "=I", 2**31),
+    "a stride that is none": header(FIRST + 216, "=Q", 7),
+    "a field in the header": header(FIRST + 224, "=Q", 4096),
+    "a field outside of it": header(FIRST + 224, "=Q", 2**63),
+    "ragged, without dimensions": header(RAGGED + 84, "=I", 0),
+    "ragged, with slots that have no room for a shape": header(RAGGED + 216, "=Q", 8),
+    "ragged, with slots of a size that is no multiple": header(RAGGED + 216, "=Q", 60),
+    "ragged, outside of it": header(RAGGED + 216, "=Q", 2**62),
+}
+
+
+@pytest.mark.parametrize("corrupt", WIDE_RINGS.values(), ids=WIDE_RINGS)
+def test_wrong_wide_ring(client, fake, corrupt):
+    fake.segment = {"wide": list(wide()), "corrupt": corrupt}
+    client.start(fake.path, ATTACH).fails("broken")
+
+
+def test_unknown_kind(client, fake):
+    """A field of a newer daemon's kind is left out, and the others are read."""
+    fake.segment = {"wide": list(wide()), "corrupt": header(RAGGED + 80, "=I", 2)}
+    run = client.run(fake.path, ATTACH)
+    assert run.said("attached")[0]["fields"].count(",") == 20
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (2**64 - 1, 4), (2**62, 4), (1, 5)])
+def test_wrong_sample_of_a_ragged_field(client, fake, shape):
+    """Its shape is within the slot, which the daemon writes."""
+    rows = [row if row[0] != "boxes" else (*row[:5], lambda index: (shape, b""))
+            for row in wide()]
+    fake.segment = {"wide": rows}
     client.start(fake.path, ATTACH).fails("broken")
 
 

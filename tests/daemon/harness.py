@@ -99,21 +99,28 @@ def digest_of(arrays):
 class Ring:
     """A ring's shared memory, read-only, by its header page."""
 
-    HEAD = struct.Struct("=8sIIQQII16s16s56x")
-    FIELD = struct.Struct("=16s16sI6IIQQ")
+    HEAD = struct.Struct("=8sIIQQII16s16sI52x")
+    NARROW = struct.Struct("=16s16s0sI6I4xQQ")  # a row of version 1, without a kind
+    WIDE = struct.Struct("=64s16sII32IQQ24x")
 
     def __init__(self, fd, size):
         self.size = size
         self.map = mmap.mmap(fd, size, prot=mmap.PROT_READ)
         (magic, self.version, _, total, self.number, self.slots, count, self.fingerprint,
-         self.pipeline) = self.HEAD.unpack_from(self.map, 0)
+         self.pipeline, step) = self.HEAD.unpack_from(self.map, 0)
+        layout = self.WIDE if self.version > 1 else self.NARROW
+        step = step or layout.size
         assert magic == b"stoker\r\n" and total == size, (magic, total, size)
         self.fields = {}
+        self.ragged = {}  # (dtype, shape) of those; their slots are given as bytes
         for i in range(count):
-            name, dtype, dims, *rest = self.FIELD.unpack_from(
-                self.map, self.HEAD.size + i * self.FIELD.size)
-            shape, (_, stride, offset) = tuple(rest[:dims]), rest[6:]
+            name, dtype, kind, dims, *rest, stride, offset = layout.unpack_from(
+                self.map, self.HEAD.size + i * step)
+            shape = tuple(rest[:dims])
             name, dtype = name.rstrip(b"\0").decode(), dtype.rstrip(b"\0").decode()
+            if kind == 1:
+                self.ragged[name] = dtype, shape
+                dtype, shape = "uint8", (stride,)
             kind = numpy.dtype("uint16" if dtype == "bfloat16" else dtype)
             assert stride == kind.itemsize * int(numpy.prod(shape, dtype=int)), name
             assert offset + stride * self.slots <= size, name

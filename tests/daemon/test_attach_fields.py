@@ -51,6 +51,7 @@ OTHER = {
     "pace": "together",
     "priority": 20,
     "accept_moves": True,
+    "page": 2,
     "draft": True,
     "fields": [],
     "one_hot": True,

@@ -595,8 +595,11 @@ def test_a_record_of_another_size_than_its_arrays_is_bad(daemon, files, size):
 @pytest.mark.parametrize("arrays", [
     "x", "x:uint8", ":uint8:3", "x:float31:3", "x:uint8:3x", "x:uint8:x3", "x:uint8:0",
     "x:uint8:-3",
-    "x:uint8:1x1x1x1x1x1x1", "x:uint8:4294967296", "x:uint8:999999999x999999999", "  ",
-    "longer-than-15-bytes:uint8:3", " ".join(["x:uint8:1"] * 16)])
+    "x:uint8:" + "x".join("1" * 33), "x:uint8:4294967296", "x:uint8:999999999x999999999", "  ",
+    "y" * 64 + ":uint8:3", " ".join(["x:uint8:1"] * 128),
+    "x:uint8:?", "x:uint8:?@", "x:uint8:?@0", "x:uint8:?@-1", "x:uint8:?x@4", "x:uint8:??@4",
+    "x:uint8:3@4", "x:uint8:@4", "x:uint8:?@4x", "x:text:3", "x:text:?x?@9", "x:text:",
+    "x:uint8:?@99999999999999"])
 def test_arrays_that_cannot_be(daemon, files, arrays):
     wished = wish_arrays(files)
     with daemon.connect() as peer:
@@ -619,3 +622,113 @@ def test_what_a_reader_must_say(daemon, files):
             fields["dataset"] = {**fields["dataset"], key: value}
             answer = peer.attach("", **fields)
             assert answer.name == "error" and words in answer.fields["text"], answer
+
+
+# Ragged arrays, and headers of version 2
+
+
+RAGGED = "array0:float32:?x4@64 array1:text:?@70 array2:int16:3"
+
+
+def wish_ragged(files, arrays=RAGGED, **fields):
+    wished = wish_arrays(files, **fields)
+    return {**wished, "page": 2, "dataset": {**wished["dataset"], "arrays": arrays}}
+
+
+def ragged_record(index):
+    rows, text = index % 5, b"a" * (index % 7)
+    return struct.pack(f"=2Q{4 * rows}fQ", rows, 4, *range(4 * rows), len(text)) + text + \
+        struct.pack("=3h", index, 1, 2)
+
+
+class RaggedMaker(Maker):
+    """`wrong`: the record of sample 5."""
+
+    def __init__(self, *args, wrong=None):
+        super().__init__(*args)
+        self.wrong = wrong
+
+    def place(self, work):
+        at, out = work["offset"], []
+        for place, (index, _, _) in enumerate(work["samples"]):
+            record = self.wrong if index == 5 and self.wrong is not None else ragged_record(index)
+            self.tray[at:at + len(record)] = record
+            out.append([place, at, len(record)])
+            at += len(record)
+        return out
+
+
+def ragged_of(slot, dims, item):
+    shape = struct.unpack(f"={dims}Q", slot[:8 * dims])
+    size = item
+    for edge in shape:
+        size *= edge
+    return shape, slot[16:16 + size]
+
+
+def test_each_sample_has_its_own_shape(daemon, files):
+    with RaggedMaker(daemon, files) as one, daemon.connect() as peer:
+        one.serve()
+        assert peer.attach("", **wish_ragged(files)).name == "attached"
+        assert peer.ring.version == 2
+        assert peer.ring.ragged == {"image": ("float32", (0, 4)), "label": ("text", (0,))}
+        for _, _, got in peer.samples(("image", "label", "index", "array2")):
+            index = int(got["index"])
+            rows, text = index % 5, b"a" * (index % 7)
+            assert ragged_of(got["image"].tobytes(), 2, 4) == (
+                (rows, 4), struct.pack(f"={4 * rows}f", *range(4 * rows)))
+            assert ragged_of(got["label"].tobytes(), 1, 1) == ((len(text),), text)
+            assert got["array2"].tolist() == [index, 1, 2]
+
+
+def test_an_older_client_is_told_what_it_cannot_read(daemon, files):
+    many = " ".join(f"array{i}:uint8:" for i in range(16))
+    for arrays in (RAGGED, many, "x:uint8:1x1x1x1x1x1x1", "y" * 16 + ":uint8: z:uint8:"):
+        wished = wish_ragged(files, arrays)
+        del wished["page"]
+        if arrays.startswith("yy"):  # the first two have names that are given
+            wished["dataset"]["arrays"] = f"a:uint8: b:uint8: {arrays}"
+        with daemon.connect() as peer:
+            answer = peer.attach("", **wished)
+            assert answer.name == "error" and answer.fields["name"] == "argument", answer
+            assert "version 2 of a ring's header" in answer.fields["text"]
+
+
+def test_what_version_1_can_say_it_says(daemon, files):
+    with ArrayMaker(daemon, files), daemon.connect() as peer:
+        assert peer.attach("", **wish_arrays(files), page=2).name == "attached"
+        assert peer.ring.version == 1
+
+
+@pytest.mark.parametrize("record, words", [
+    (b"", "ends in the shape of image"),
+    (struct.pack("=Q", 1), "ends in the shape of image"),
+    (struct.pack("=2Q", 2 ** 64 - 1, 4), "ends in the numbers of image"),
+    (struct.pack("=2Q", 2 ** 60, 4), "ends in the numbers of image"),
+    (struct.pack("=2Q4f", 2, 4, 0, 0, 0, 0), "ends in the numbers of image"),
+    (struct.pack("=2Q", 0, 3), "image: dimension 1 of the sample has 3, and all samples have 4"),
+    (struct.pack("=2Q", 0, 4), "ends in the shape of label"),
+    (struct.pack("=2QQ", 0, 4, 3) + b"ab", "ends in the numbers of label"),
+    (struct.pack("=2QQ", 0, 4, 0), "whose array array2 has 0 bytes, and it needs 6"),
+    (ragged_record(5) + b"x", "a record of 36 bytes, and its arrays have 35"),
+])
+def test_a_ragged_record_that_is_wrong_is_bad(daemon, files, record, words):
+    with RaggedMaker(daemon, files, wrong=record) as one, daemon.connect() as peer:
+        one.serve()
+        assert peer.attach("", **wish_ragged(files, batch_size=1)).name == "attached"
+        good, (bad,) = all_of(peer)
+    assert bad["name"] == "sample_user" and bad["sample"] == 5 and len(good) == 59
+    assert words in bad["text"], bad["text"]
+
+
+@pytest.mark.parametrize("policy", ["error", "substitute"])
+def test_a_sample_without_room_says_what_it_needs(daemon, files, policy):
+    """No neighbour takes its place."""
+    record = struct.pack("=2Q", 8, 4) + b"\0" * 128 + struct.pack("=Q3h", 0, 5, 1, 2)
+    with RaggedMaker(daemon, files, wrong=record) as one, daemon.connect() as peer:
+        one.serve()
+        assert peer.attach("", **wish_ragged(files, batch_size=1,
+                                             bad_samples=policy)).name == "attached"
+        good, (bad,) = all_of(peer)
+    assert len(good) == 59 and (bad["name"], bad["sample"]) == ("sample_larger", 5)
+    assert (bad["field"], bad["needed"]) == ("image", 128)

@@ -36,11 +36,16 @@ static void require(bool truth, const char *what)
 
 static void fuzz_header(const uint8_t *data, size_t size)
 {
-	struct segment_header header = {0};
-	struct ring ring = {.bytes = RING_BYTES};
+	static uint8_t header[3 * SEGMENT_PAGE]; /* in version 2 not all of the first may be rows */
+	uint64_t shape[SEGMENT_DIMS_MAX], number;
+	static uint8_t memory[RING_BYTES];
+	struct ring ring = {.bytes = RING_BYTES, .data = memory};
 	struct fault fault;
-	memcpy(&header, data, size < sizeof(header) ? size : sizeof(header));
-	int r = ring_parse(&ring, &header, header.ring, &fault);
+	memset(header, 0, sizeof(header));
+	memcpy(header, data, size < sizeof(header) ? size : sizeof(header));
+	memcpy(&number, header + offsetof(struct segment_header, ring), sizeof(number));
+	memset(memory, size ? data[size - 1] : 0, sizeof(memory));
+	int r = ring_parse(&ring, header, sizeof(header), number, &fault);
 	require(r == 0 || r == -EPROTO, "no other condition");
 	for (uint32_t i = 0; r == 0 && i < ring.n_fields; i++) {
 		const struct ring_field *field = &ring.fields[i];
@@ -48,7 +53,16 @@ static void fuzz_header(const uint8_t *data, size_t size)
 				ring.slots <= (ring.bytes - field->offset) / field->stride,
 			"a field lies in the ring");
 		require(ring_find(&ring, field->name) == field, "a field is found by its name");
+		const uint8_t *numbers =
+			field->ragged ? ring_ragged(&ring, field, ring.slots - 1, shape) : NULL;
+		uint64_t bytes = field->item;
+		for (uint32_t d = 0; numbers && d < field->dims; d++)
+			bytes *= shape[d];
+		require(!numbers || (numbers >= memory && numbers <= memory + RING_BYTES &&
+				     bytes <= (size_t)(memory + RING_BYTES - numbers)),
+			"a sample of a ragged field lies in the ring");
 	}
+	ring_deinit_fields(&ring);
 }
 
 static void fuzz_transforms(const uint8_t *data, size_t size)
@@ -100,7 +114,7 @@ static int honest_ring(void)
 	static int fd = -1;
 	const struct segment_header header = {
 		.magic = SEGMENT_MAGIC,
-		.version = SEGMENT_VERSION,
+		.version = 1,
 		.header_bytes = SEGMENT_PAGE,
 		.total_bytes = RING_BYTES,
 		.ring = 1,

@@ -20,7 +20,7 @@ TABLES = tables.load()
 MADE = "made by tests/golden/languages.py from proto/tables.h"
 LIMITS = ("VERSION", "FRAME_MAX", "DEPTH_MAX", "NODES_MAX", "RUNS_MAX")
 # What a client says by itself.
-OWN = ("seq", "accept_fd", "accept_path", "accept_moves", "accept_names", "like")
+OWN = ("seq", "accept_fd", "accept_path", "accept_moves", "accept_names", "like", "page")
 # What has a type of its own in each language.
 TREES = ("dataset", "transforms", "sampler", "fields")
 ATTACH = next(message for message in TABLES.messages if message.name == "attach")
@@ -116,6 +116,13 @@ def go():
         yield f"\tproto{camel(name.lower(), True):<8} = {TABLES.constants['PROTO_' + name]}"
     yield ")"
     yield ""
+    yield "// Types of numbers, and the bytes of one."
+    yield "var dtypeBytes = map[string]uint64{"
+    width = max(len(name) for name, _ in TABLES.dtypes)
+    for name, size in TABLES.dtypes:
+        yield f'\t"{name}":{" " * (width - len(name) + 1)}{size},'
+    yield "}"
+    yield ""
     yield "var messageTypes = []messageType{"
     for message in TABLES.messages:
         daemon = ", fromDaemon: true" if message.sender == "DAEMON" else ""
@@ -192,6 +199,11 @@ def js():
     for name in LIMITS:
         yield f"export const {name} = {TABLES.constants['PROTO_' + name]};"
     yield ""
+    yield "/** Types of numbers, and the bytes of one. */"
+    yield "export const DTYPES = {"
+    yield from (f"  {name}: {size}," for name, size in TABLES.dtypes)
+    yield "};"
+    yield ""
     yield "/** Each message: its fields are [key, kind, required, default, min, max]. */"
     yield "export const MESSAGES = ["
     for message in TABLES.messages:
@@ -262,6 +274,10 @@ def ts():
     yield ""
     yield from ts_dataset()
     yield ""
+    yield "export type DType ="
+    for name, size in TABLES.dtypes:
+        yield f'  | "{name}"{";" * (name == TABLES.dtypes[-1][0])}'
+    yield ""
     yield "/** What the daemon calls its errors. */"
     yield "export type ErrorName ="
     for error in TABLES.errors:
@@ -329,6 +345,15 @@ def rust():
     for name in LIMITS:
         if name != "RUNS_MAX":  # that of its field
             yield f"pub(crate) const {name}: u64 = {TABLES.constants['PROTO_' + name]};"
+    yield ""
+    yield "/// Size of a number of this type."
+    yield "#[rustfmt::skip]"
+    yield "pub(crate) fn dtype_bytes(dtype: &str) -> Option<u64> {"
+    yield "    Some(match dtype {"
+    yield from (f'        "{name}" => {size},' for name, size in TABLES.dtypes)
+    yield "        _ => return None,"
+    yield "    })"
+    yield "}"
     yield ""
     yield "#[derive(Clone, Copy, PartialEq)]"
     yield "pub(crate) enum Kind {"
@@ -439,11 +464,21 @@ def java_head():
 
 def java():
     yield from java_head()
+    yield "import java.util.Map;"
     yield ""
     yield "/** Messages and their fields. Numbers of 64 bits are unsigned. */"
     yield "final class Tables {"
     for name in LIMITS:
         yield f"  static final int {name} = {TABLES.constants['PROTO_' + name]};"
+    yield ""
+    yield f"  static final int PAGE = {TABLES.page}; // newest version of a ring's header"
+    yield ""
+    yield "  /** Types of numbers, and the bytes of one. */"
+    yield "  static final Map<String, Integer> DTYPES ="
+    yield "      Map.ofEntries("
+    for name, size in TABLES.dtypes:
+        end = ");" if name == TABLES.dtypes[-1][0] else ","
+        yield f'          Map.entry("{name}", {size}){end}'
     yield ""
     yield "  enum Kind {"
     for kind in ("UINT", "BOOLEAN", "TEXT", "RUNS", "ANY"):
@@ -539,6 +574,7 @@ def java_options():
     yield '    out.put("accept_path", true);'
     yield '    out.put("accept_moves", true);'
     yield '    out.put("accept_names", true);'
+    yield '    out.put("page", (long) Tables.PAGE);'
     yield "    return out;"
     yield "  }"
     yield "}"

@@ -80,6 +80,8 @@ class Tables:
     rows: tuple
     dataset: tuple
     sampler: tuple
+    dtypes: tuple  # (name, bytes of a number)
+    page: int  # newest version of a ring's header
 
 
 def _body(source, macro):
@@ -112,7 +114,9 @@ def _kinds_of_rows(source):
 
 
 def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h",
-         keys=ROOT / "proto" / "keys.h", counters=ROOT / "proto" / "counters.h"):
+         keys=ROOT / "proto" / "keys.h", counters=ROOT / "proto" / "counters.h",
+         layout=ROOT / "proto" / "ring_layout.h"):
+    layout = _source(layout)
     source, source_of_keys = _source(path) + _source(counters), _source(keys)
     constants = {
         name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u?\b", source, re.M)
@@ -150,4 +154,6 @@ def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h",
         tuple(_kinds_of_rows(_source(rows))),
         keys_of("DATASET_TABLE"),
         keys_of("SAMPLER_TABLE"),
+        tuple((name, int(size)) for _, name, size in _rows(_body(layout, "DTYPE_TABLE"))),
+        int(re.search(r"^#define SEGMENT_VERSION (\d+)", layout, re.M).group(1)),
     )

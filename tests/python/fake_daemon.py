@@ -43,17 +43,58 @@ def page_up(size):
     return (size + PAGE - 1) // PAGE * PAGE
 
 
-class Segment:
-    """The shared memory of one reader."""
+def ragged(shape, numbers, stride):
+    """What a slot of so many bytes has."""
+    begin = struct.pack(f"={len(shape)}Q", *shape)
+    return (begin.ljust(-(-len(begin) // 16) * 16, b"\0") + numbers).ljust(stride, b"\xff")
 
-    def __init__(self, slots, number, path=None, *, seal=True, dtype="float32", corrupt=None):
+
+def told(shape, numbers):
+    """What conformance programs digest of it."""
+    return struct.pack(f"={len(shape)}Q", *shape) + numbers
+
+
+DTYPES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2,
+          "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8,
+          "complex64": 8, "complex128": 16}
+
+
+def wide():
+    """Fields that only a header of version 2 can say: (name, dtype, ragged?, shape, bytes of a
+    slot, a function of an index that gives its (shape, numbers))."""
+    for number, (dtype, size) in enumerate(DTYPES.items()):
+        def ones(index, size=2 * size, number=number):
+            return (2,), bytes((index + number + i) % 2 for i in range(size))
+        yield f"a_field_of_two_numbers_of_{dtype}", dtype, False, (2,), 2 * size, ones
+    yield ("deep", "int16", False, (1, 1, 2, 1, 1, 1, 1, 3), 12,
+           lambda index: ((1, 1, 2, 1, 1, 1, 1, 3), bytes(range(index, index + 12))))
+    yield ("boxes", "float32", True, (0, 4), 64,
+           lambda index: ((index % 4, 4), struct.pack(f"={index % 4 * 4}f",
+                                                      *range(index % 4 * 4))))
+    yield ("caption", "text", True, (0,), 64,
+           lambda index: ((2 * (index % 3),), "\xe9".encode() * (index % 3)))
+    yield ("blob", "bytes", True, (0,), 64,
+           lambda index: ((index % 5,), bytes(range(250, 250 + index % 5))))
+
+
+class Segment:
+    """The shared memory of one reader. ``wide``: its header is of version 2, with more fields."""
+
+    def __init__(self, slots, number, path=None, *, seal=True, dtype="float32", corrupt=None,
+                 wide=()):
+        self.wide = list(wide)
+        begin = 2 * PAGE if self.wide else PAGE
         kinds = {"float32": "f4", "float16": "f2", "bfloat16": "u2", "uint8": "u1"}
         fields = [("image", dtype, kinds[dtype], SHAPE), ("label", "int64", "i8", ()),
                   ("index", "int64", "i8", ())]
-        rows, at = [], PAGE
+        rows, at = [], begin
         for name, kind, code, shape in fields:
             stride = int(np.dtype(code).itemsize * np.prod(shape, dtype=int))
             rows.append((name, kind, code, shape, stride, at))
+            at = page_up(at + stride * slots)
+        more = []
+        for _, _, _, _, stride, _ in self.wide:
+            more.append(at)
             at = page_up(at + stride * slots)
         self.slots, self.bytes, self.path = slots, at, path
         if path:
@@ -62,9 +103,16 @@ class Segment:
             self.fd = os.memfd_create("ring", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.posix_fallocate(self.fd, 0, at)
         self.map = np.memmap(open(self.fd, "r+b", closefd=False), np.uint8, "r+")
-        header = struct.pack("=8sIIQQII16s16s56x", b"stoker\r\n", 1, PAGE, at, number, slots,
-                             len(rows), bytes.fromhex(FINGERPRINT), bytes.fromhex(PIPELINE))
-        for name, kind, _, shape, stride, offset in rows:
+        header = struct.pack("=8sIIQQII16s16sI52x", b"stoker\r\n", 2 if wide else 1, begin, at,
+                             number, slots, len(rows) + len(more), bytes.fromhex(FINGERPRINT),
+                             bytes.fromhex(PIPELINE), 256 if wide else 0)
+        wides = [(name, kind, False, shape, stride, offset)
+                 for name, kind, _, shape, stride, offset in rows]
+        wides += [(*row[:5], offset) for row, offset in zip(self.wide, more)]
+        for name, kind, is_ragged, shape, stride, offset in wides if wide else ():
+            header += struct.pack("=64s16sII32IQQ24x", name.encode(), kind.encode(), is_ragged,
+                                  len(shape), *shape, *[0] * (32 - len(shape)), stride, offset)
+        for name, kind, _, shape, stride, offset in () if wide else rows:
             header += struct.pack("=16s16sI6I4xQQ", name.encode(), kind.encode(), len(shape),
                                   *shape, *[0] * (6 - len(shape)), stride, offset)
         header = corrupt(bytearray(header)) if corrupt else header
@@ -72,6 +120,8 @@ class Segment:
         self.arrays = {
             name: self.map[offset:offset + stride * slots].view(code).reshape(slots, *shape)
             for name, _, code, shape, stride, offset in rows}
+        self.raw = [self.map[offset:offset + row[4] * slots].reshape(slots, row[4])
+                    for row, offset in zip(self.wide, more)]
         if seal and not path:
             fcntl.fcntl(self.fd, 1033, 2 | 4 | 0x10)  # F_ADD_SEALS: shrink, grow, future write
 
@@ -257,6 +307,10 @@ class Peer(threading.Thread):
             self.ring.arrays["image"][slot] = value
             self.ring.arrays["label"][slot] = label
             self.ring.arrays["index"][slot] = index
+            for (_, _, is_ragged, _, stride, make), raw in zip(self.ring.wide, self.ring.raw):
+                shape, numbers = make(index)
+                said = ragged(shape, numbers, stride) if is_ragged else numbers
+                raw[slot] = np.frombuffer(said, np.uint8)
         self.ordinal += count
         first = slots[0]
         if first + count <= self.ring.slots:

@@ -696,12 +696,17 @@ def test_what_a_source_cannot_be():
         stoker.Source(3, samples=4)
     with pytest.raises(ValueError, match="must be 'bytes', 'picture' or 'arrays'"):
         stoker.Source(lambda index: b"", samples=4, gives="pictures")
-    with pytest.raises(TypeError, match="the sample is a str: a sample of gives='arrays' is made"):
-        stoker.Source(lambda index: "text", samples=4, gives="arrays")
+    with pytest.raises(TypeError, match="the sample is a set: a sample of gives='arrays' is made"):
+        stoker.Source(lambda index: {index}, samples=4, gives="arrays")
     with pytest.raises(TypeError, match="1.x is of <U1, which is not possible"):
         stoker.Source(lambda index: (1, {"x": np.array("a")}), samples=4, gives="arrays")
-    with pytest.raises(ValueError, match="a sample has 16 arrays, and at most 15"):
-        stoker.Source(lambda index: [index] * 16, samples=4, gives="arrays")
+    with pytest.raises(ValueError, match="a sample has 128 arrays, and at most 127"):
+        stoker.Source(lambda index: [index] * 128, samples=4, gives="arrays")
+    with pytest.raises(ValueError, match="a sample has no 'box': it has 0, boxes"):
+        stoker.Source(lambda index: {"0": index, "boxes": np.zeros(3)}, samples=4, gives="arrays",
+                      ragged=["box"])
+    with pytest.raises(ValueError, match="is a list of names of arrays, or True"):
+        stoker.Source(lambda index: b"", samples=4, ragged=True)
 
 
 # Arrays

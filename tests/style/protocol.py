@@ -213,7 +213,10 @@ def example():
 PARTS = {
     "example": example,
     "segment_header": lambda: segment("segment_header"),
+    "segment_narrow": lambda: segment("segment_narrow"),
     "segment_field": lambda: segment("segment_field"),
+    "dtypes": lambda: table(("type", "bytes"),
+                            ((f"`{name}`", size) for name, size in TABLES.dtypes)),
     "limits": limits,
     "dataset": dataset,
     "sampler": sampler,

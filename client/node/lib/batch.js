@@ -34,6 +34,22 @@ export class Batch {
     return this.runs.map((run) => this.#ring.array(name, run));
   }
 
+  /** A field of one sample, from 0 on: { array, shape }, or { text, shape } of texts. */
+  item(name, sample) {
+    if (this.#released) throw new OptionError("the batch was released");
+    if (!this.#ring.fields.has(name)) throw new OptionError(`the samples have no field ${name}`);
+    let at = sample;
+    for (const [first, count] of this.runs) {
+      if (at >= 0 && at < count) {
+        const found = this.#ring.item(name, first + at);
+        if (this.#ring.fields.get(name).dtype !== "text") return found;
+        return { text: new TextDecoder().decode(found.array), shape: found.shape };
+      }
+      at -= count;
+    }
+    throw new OptionError(`the batch has no sample ${sample}`);
+  }
+
   /** A field of all samples as one array; copied if the batch wraps round the end of its ring. */
   array(name) {
     const parts = this.arrays(name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// <reference lib="esnext.disposable" />
-import type { AttachOptions, ErrorName } from "./options.js";
+import type { AttachOptions, DType, ErrorName } from "./options.js";
 
-export type { AttachOptions, Dataset, ErrorName } from "./options.js";
+export type { AttachOptions, Dataset, DType, ErrorName } from "./options.js";
 
 /** A whole number: a bigint beyond 2^53. */
 export type Whole = number | bigint;
@@ -95,17 +95,28 @@ export interface Credentials {
   expires?: Date;
 }
 
-export type DType = "uint8" | "float16" | "bfloat16" | "float32" | "int64";
-
-/** float16 and bfloat16 come as the bits. */
-export type FieldArray = Uint8Array | Uint16Array | Float32Array | BigInt64Array;
+/** By the field's dtype: float16 and bfloat16 come as the bits, bool as 0 and 1, complex numbers as
+ * pairs. */
+export type FieldArray =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
+  | BigUint64Array;
 
 /** An array that every sample has. */
 export interface Field {
   name: string;
   dtype: DType;
-  /** Of one sample; empty: one number. */
+  /** Of one sample; empty: one number. Of a ragged one, 0 is any number. */
   shape: number[];
+  /** Each sample has a shape of its own, which Batch.item gives. */
+  ragged: boolean;
 }
 
 /** Attach to a stream; waits while the daemon indexes the dataset. */
@@ -181,6 +192,8 @@ export class Batch {
   array(name: string): FieldArray;
   /** A field where it is in memory: mostly one array. */
   arrays(name: string): FieldArray[];
+  /** A field of one sample, from 0 on; of a text `text` is set, else `array`. */
+  item(name: string, sample: number): { array?: FieldArray; text?: string; shape: number[] };
   /** (count, ...) of a field. */
   shape(name: string): number[];
   /**

@@ -46,6 +46,25 @@ export type Dataset =
   /** 2 to 16 datasets that are joined. */
   | { parts: readonly (string | Uint8Array | Dataset)[] };
 
+export type DType =
+  | "bool"
+  | "int8"
+  | "uint8"
+  | "int16"
+  | "uint16"
+  | "float16"
+  | "bfloat16"
+  | "int32"
+  | "uint32"
+  | "float32"
+  | "int64"
+  | "uint64"
+  | "float64"
+  | "complex64"
+  | "complex128"
+  | "text"
+  | "bytes";
+
 /** What the daemon calls its errors. */
 export type ErrorName =
   | "frame" // the length of a frame is 0 or above the limit
@@ -76,7 +95,8 @@ export type ErrorName =
   | "sample_limit" // the image exceeds a limit (bytes, pixels, scans)
   | "sample_transform" // a transform cannot be applied to this image
   | "sample_changed" // the file has changed since it was first read
-  | "sample_user"; // the user's code failed at it
+  | "sample_user" // the user's code failed at it
+  | "sample_larger"; // it does not fit into the slots of a ragged field
 
 /** What to read, and how: the fields of ATTACH. */
 export interface AttachOptions {

@@ -16,6 +16,7 @@ import { Given } from "./given.js";
 import { areTexts, plain } from "./msgpack.js";
 import { requestOf } from "./options.js";
 import { copiesNote } from "./posix.js";
+import { VERSION } from "./ring.js";
 import { Share } from "./share.js";
 import { onTerminal } from "./terminal.js";
 import { compare, expectedOf, readToken, settleResize, stringifiable, tokenOf } from "./token.js";
@@ -103,10 +104,11 @@ export class Reader {
   }
 
   get fields() {
-    return [...this.#ring.fields.values()].map(({ name, dtype, shape }) => ({
+    return [...this.#ring.fields.values()].map(({ name, dtype, shape, ragged }) => ({
       name,
       dtype,
       shape: [...shape],
+      ragged,
     }));
   }
 
@@ -155,7 +157,8 @@ export class Reader {
     const given = takesGiven ? this.#given.fields : {};
     let attached;
     try {
-      attached = await this.#ask({ ...request, ...accept, accept_moves: true, ...given }, shown);
+      const own = { ...accept, accept_moves: true, page: VERSION };
+      attached = await this.#ask({ ...request, ...own, ...given }, shown);
     } catch (error) {
       if (error instanceof RangeError || error instanceof TypeError) {
         throw new OptionError(error.message);

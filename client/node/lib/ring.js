@@ -10,26 +10,45 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { endianness } from "node:os";
 import { DisconnectedError, ProtocolError } from "./errors.js";
 import { isSealed, system } from "./posix.js";
+import { DTYPES } from "./tables.js";
 
 const MAGIC = "stoker\r\n";
-const VERSION = 1;
+export const VERSION = 2; // the newest that is read
 const PAGE = 4096;
-const FIELDS_MAX = 16;
-const DIMS_MAX = 6;
+const HEADER_MAX = 1 << 20;
 const ROWS_AT = 128;
-const ROW_BYTES = 80;
+const RAGGED = 1;
+/** Where the parts of a row are, by the version of the header. */
+const NARROW = { name: 16, dims: 32, dimsMax: 6, stride: 64, bytes: 80 };
+const WIDE = { name: 64, kind: 80, dims: 84, dimsMax: 32, stride: 216, bytes: 256 };
 const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const PROT_READ = 1;
 const MAP_SHARED = 1;
 
-/** Arrays by their dtypes; float16 and bfloat16 are the bits. */
+/** Arrays by their dtypes, where NumPy's name is not that of an array; float16 and bfloat16 are the
+ * bits, complex numbers are pairs. */
 const ARRAYS = {
+  bool: Uint8Array,
+  int8: Int8Array,
   uint8: Uint8Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
   float16: Uint16Array,
   bfloat16: Uint16Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
   float32: Float32Array,
   int64: BigInt64Array,
+  uint64: BigUint64Array,
+  float64: Float64Array,
+  complex64: Float32Array,
+  complex128: Float64Array,
+  text: Uint8Array,
+  bytes: Uint8Array,
 };
+
+/** Where the numbers of a ragged sample begin in its slot. */
+const raggedAt = (dims) => Math.ceil((8 * dims) / 16) * 16;
 
 /** Are arrays views of shared memory, and not copies? */
 export const zeroCopy = system !== null;
@@ -91,23 +110,38 @@ export class Ring {
   }
 
   parse(number) {
-    const head = Buffer.alloc(PAGE);
-    readSync(this.fd, head, 0, PAGE, 0);
+    const head = this.header();
     const { u32, u64 } = readers(head);
-    if (head.toString("latin1", 0, 8) !== MAGIC || u32(8) !== VERSION || u32(12) !== PAGE) {
-      throw new ProtocolError(`the header of the ring is not of version ${VERSION}`);
+    const version = u32(8);
+    const size = u32(12);
+    if (
+      head.toString("latin1", 0, 8) !== MAGIC ||
+      version < 1 ||
+      version > VERSION ||
+      size < PAGE
+    ) {
+      throw new ProtocolError(`the header of the ring is not of version 1 or ${VERSION}`);
     }
     if (u64(16) !== BigInt(this.size) || u64(24) !== BigInt(number)) {
       throw new ProtocolError("the header is that of another ring");
     }
     this.slots = u32(32);
     const rows = u32(36);
-    if (this.slots === 0 || rows > FIELDS_MAX) {
+    const layout = version === 1 ? NARROW : WIDE;
+    const step = version === 1 ? NARROW.bytes : u32(72);
+    const fits =
+      version === 1
+        ? size === PAGE && rows <= 16
+        : size <= head.length &&
+          size % PAGE === 0 &&
+          step >= WIDE.bytes &&
+          rows * step <= size - ROWS_AT;
+    if (this.slots === 0 || !fits) {
       throw new ProtocolError("the header of the ring has invalid numbers");
     }
     this.identity = head.toString("hex", 40, 72);
     this.fields = new Map();
-    for (let i = 0; i < rows; i++) this.parseField(head, ROWS_AT + i * ROW_BYTES);
+    for (let i = 0; i < rows; i++) this.parseField(head, ROWS_AT + i * step, layout, size);
     for (const name of ["image", "label", "index"]) {
       if (!this.fields.has(name)) throw new ProtocolError(`the ring has no field ${name}`);
     }
@@ -117,31 +151,88 @@ export class Ring {
     }
   }
 
-  parseField(head, at) {
+  /** A copy, so that what was checked is what is used: a page, or what the header says it has. */
+  header() {
+    const page = Buffer.alloc(PAGE);
+    readSync(this.fd, page, 0, PAGE, 0);
+    const size = Math.min(readers(page).u32(12), HEADER_MAX, Number(this.size));
+    if (size <= PAGE) return page;
+    const head = Buffer.alloc(size);
+    readSync(this.fd, head, 0, size, 0);
+    return head;
+  }
+
+  parseField(head, at, layout, begin) {
     const { u32, u64 } = readers(head);
-    const name = padded(head, at);
-    const dtype = padded(head, at + 16);
-    if (!Object.hasOwn(ARRAYS, dtype)) return; // of a newer daemon: left out
-    const dims = u32(at + 32);
-    if (!name || this.fields.has(name) || dims > DIMS_MAX) {
+    const name = padded(head, at, layout.name);
+    const dtype = padded(head, at + layout.name, 16);
+    const kind = layout.kind ? u32(at + layout.kind) : 0;
+    if (!Object.hasOwn(ARRAYS, dtype) || kind > RAGGED) return; // of a newer daemon: left out
+    const dims = u32(at + layout.dims);
+    if (!name || this.fields.has(name) || dims > layout.dimsMax) {
       throw new ProtocolError(`the ring's field ${name} has no valid name or shape`);
     }
-    const shape = Array.from({ length: dims }, (_, d) => u32(at + 36 + 4 * d));
-    const item = BigInt(ARRAYS[dtype].BYTES_PER_ELEMENT);
-    const stride = u64(at + 64);
-    const offset = u64(at + 72);
-    const bytes = shape.reduce((product, edge) => product * BigInt(edge), item);
+    const shape = Array.from({ length: dims }, (_, d) => u32(at + layout.dims + 4 + 4 * d));
+    const item = DTYPES[dtype];
+    const ragged = kind === RAGGED;
+    const stride = u64(at + layout.stride);
+    const offset = u64(at + layout.stride + 8);
+    const bytes = shape.reduce((product, edge) => product * BigInt(edge), BigInt(item));
     const end = offset + stride * BigInt(this.slots);
-    if (bytes !== stride || offset % item || offset < BigInt(PAGE) || end > BigInt(this.size)) {
+    const unit = BigInt(ragged ? Math.max(8, item) : item);
+    const fits = ragged ? dims > 0 && stride >= BigInt(raggedAt(dims)) : bytes === stride;
+    const aligned = offset % unit === 0n && stride % unit === 0n;
+    if (!fits || !aligned || offset < BigInt(begin) || end > BigInt(this.size)) {
       throw new ProtocolError(`the ring's field ${name} is outside of it`);
     }
-    this.fields.set(name, { name, dtype, shape, bytes: Number(stride), offset: Number(offset) });
+    this.fields.set(name, {
+      name,
+      dtype,
+      shape,
+      ragged,
+      bytes: Number(stride),
+      offset: Number(offset),
+    });
+  }
+
+  /** The sample of a field in a slot: { array, shape }. */
+  item(name, slot) {
+    const field = this.fields.get(name);
+    if (!field.ragged) return { array: this.array(name, [slot, 1]), shape: field.shape };
+    const at = raggedAt(field.shape.length);
+    const start = field.offset + slot * field.bytes;
+    const head = Buffer.from(this.part(start, 8 * field.shape.length));
+    const edges = field.shape.map((_, d) => readers(head).u64(8 * d));
+    const size = edges.reduce((product, edge) => product * edge, BigInt(DTYPES[field.dtype]));
+    if (
+      size > BigInt(field.bytes - at) ||
+      field.shape.some((known, d) => known !== 0 && BigInt(known) !== edges[d])
+    ) {
+      throw new ProtocolError(`a sample of the field ${name} has a shape that does not fit`);
+    }
+    const Numbers = ARRAYS[field.dtype];
+    const bytes = this.part(start + at, Number(size));
+    return {
+      array: new Numbers(
+        bytes.buffer,
+        bytes.byteOffset,
+        bytes.byteLength / Numbers.BYTES_PER_ELEMENT,
+      ),
+      shape: edges.map(Number),
+    };
+  }
+
+  /** Bytes of the ring: of the mapping, or a copy. */
+  part(at, size) {
+    return this.memory
+      ? new Uint8Array(this.memory, at, size)
+      : new Uint8Array(this.read(at, size));
   }
 
   /** Have both the same dataset, pipeline and fields? Slots and offsets may differ. */
   like(other) {
     const words = (ring) =>
-      [...ring.fields.values()].map(({ name, dtype, shape }) => `${name} ${dtype} ${shape}`);
+      [...ring.fields.values()].map((f) => `${f.name} ${f.dtype} ${f.shape} ${f.ragged}`);
     return this.identity === other.identity && `${words(this)}` === `${words(other)}`;
   }
 
@@ -157,8 +248,8 @@ export class Ring {
 
   /** A field of a run of slots, as an array. */
   array(name, [first, count]) {
-    const { dtype, bytes, offset } = this.fields.get(name);
-    const Numbers = ARRAYS[dtype];
+    const { dtype, bytes, offset, ragged } = this.fields.get(name);
+    const Numbers = ragged ? Uint8Array : ARRAYS[dtype];
     const size = count * bytes;
     const at = offset + first * bytes;
     if (this.memory) return new Numbers(this.memory, at, size / Numbers.BYTES_PER_ELEMENT);
@@ -196,6 +287,6 @@ function readers(data) {
   };
 }
 
-function padded(head, at) {
-  return head.toString("latin1", at, at + 16).replace(/\0+$/, "");
+function padded(head, at, size) {
+  return head.toString("latin1", at, at + size).replace(/\0+$/, "");
 }

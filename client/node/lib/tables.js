@@ -7,6 +7,27 @@ export const DEPTH_MAX = 16;
 export const NODES_MAX = 8192;
 export const RUNS_MAX = 4;
 
+/** Types of numbers, and the bytes of one. */
+export const DTYPES = {
+  bool: 1,
+  int8: 1,
+  uint8: 1,
+  int16: 2,
+  uint16: 2,
+  float16: 2,
+  bfloat16: 2,
+  int32: 4,
+  uint32: 4,
+  float32: 4,
+  int64: 8,
+  uint64: 8,
+  float64: 8,
+  complex64: 8,
+  complex128: 16,
+  text: 1,
+  bytes: 1,
+};
+
 /** Each message: its fields are [key, kind, required, default, min, max]. */
 export const MESSAGES = [
   { number: 1, name: "hello", fromDaemon: false, fields: [
@@ -79,6 +100,7 @@ export const MESSAGES = [
     ["like", "uint", false, 0, 0, 18446744073709551615n],
     ["expect_description", "text", false, 0, 0, 32],
     ["secret", "text", false, 0, 0, 16],
+    ["page", "uint", false, 1, 1, 4294967295],
   ] },
   { number: 11, name: "progress", fromDaemon: true, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -136,6 +158,8 @@ export const MESSAGES = [
     ["text", "text", true, 0, 0, 4096],
     ["next_epoch", "uint", true, 0, 0, 18446744073709551615n],
     ["next_position", "uint", true, 0, 0, 18446744073709551615n],
+    ["field", "text", false, 0, 0, 255],
+    ["needed", "uint", false, 0, 0, 18446744073709551615n],
   ] },
   { number: 17, name: "end", fromDaemon: true, fields: [
     ["epoch", "uint", true, 0, 0, 18446744073709551615n],
@@ -314,6 +338,7 @@ export const ERRORS = {
   44: "sample_transform",
   45: "sample_changed",
   46: "sample_user",
+  47: "sample_larger",
 };
 
 /** Options by their names here: fields of ATTACH. */

@@ -93,17 +93,24 @@ class Program {
   /** Of the samples in order, of each all fields. */
   digest(batch) {
     const digest = createHash("sha256");
-    const fields = this.reader.fields.map(({ name }) => batch.arrays(name));
+    const { fields } = this.reader;
+    const runs = fields.map(({ name }) => batch.arrays(name));
+    const bytesOf = ({ buffer, byteOffset, byteLength }) =>
+      new Uint8Array(buffer, byteOffset, byteLength);
+    let sample = 0;
     batch.runs.forEach(([, count], run) => {
-      const bytes = fields.map((arrays) => {
-        const { buffer, byteOffset, byteLength } = arrays[run];
-        return new Uint8Array(buffer, byteOffset, byteLength);
-      });
-      for (let i = 0; i < count; i++) {
-        for (const field of bytes) {
-          const size = field.length / count;
-          digest.update(field.subarray(i * size, (i + 1) * size));
-        }
+      const bytes = runs.map((arrays) => bytesOf(arrays[run]));
+      for (let i = 0; i < count; i++, sample++) {
+        fields.forEach(({ name, ragged }, f) => {
+          if (ragged) {
+            const { array, text, shape } = batch.item(name, sample);
+            digest.update(bytesOf(BigUint64Array.from(shape, BigInt)));
+            digest.update(text ?? bytesOf(array));
+            return;
+          }
+          const size = bytes[f].length / count;
+          digest.update(bytes[f].subarray(i * size, (i + 1) * size));
+        });
       }
     });
     return digest.digest("hex");

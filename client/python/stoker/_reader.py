@@ -256,6 +256,24 @@ class Reader:
         self.attached = False
         self._attach(place)
 
+    def make_room(self, bad: Mapping[str, Any]) -> bool:
+        """Later attaches have room for a sample that is larger than slots of its ragged field.
+        False: it is bad for another reason."""
+        tree, name = self.tree, bad["field"]
+        if bad["name"] != "sample_larger" or tree is None:
+            return False
+        names = ["image", "label", *(f"array{number}" for number in range(2, len(tree.leaves)))]
+        number = names.index(name) if name in names else len(tree.leaves)
+        if number >= len(tree.leaves) or not tree.leaves[number].ragged:
+            raise self.connection.broken(f"a sample that is too large for {plain(name)!r}")
+        room = tree.grow(number, bad["needed"])
+        _log.warning("sample %d has %d bytes in %s, more than its slots: attaching again with room "
+                     "for %d bytes a sample", bad["sample"], bad["needed"],
+                     tree.leaves[number].name, room)
+        self.request["dataset"] = {**self.request["dataset"], "arrays": tree.described()}
+        self._number = 0
+        return True
+
     def renew(self, place: Place) -> bool:
         """Has an object of the user's code changed, so that another stream has its samples?"""
         dataset = None if self.producers is None else self.producers.renew(place)
@@ -337,11 +355,14 @@ class Reader:
                        position=number * self.batch_size * self.world_size)
         request.pop("job", None)
         self.connection.check_process()
-        connection = self._dial()
-        try:
-            return self._take_one(connection, request)
-        finally:
-            connection.close()
+        batch = None
+        while batch is None:
+            connection = self._dial()
+            try:
+                batch = self._take_one(connection, {**request, "dataset": self.request["dataset"]})
+            finally:
+                connection.close()
+        return batch
 
     def _ask_beside(self, connection: Connection, request: Dict[str, Any]) -> Dict[str, Any]:
         """ATTACH by the number of the stream. A daemon that was started again has none of this
@@ -354,7 +375,8 @@ class Reader:
                 pass
         return self._ask_as_before(connection, request)
 
-    def _take_one(self, connection: Connection, request: Dict[str, Any]) -> Batch:
+    def _take_one(self, connection: Connection, request: Dict[str, Any]) -> Optional[Batch]:
+        """None: there is more room from now on."""
         attached = self._ask_beside(connection, request)
         ring, stalled = attached["memory"], ""
         while True:
@@ -368,6 +390,8 @@ class Reader:
             if name == "ring" and fields["memory"].like(ring):
                 ring = fields["memory"]
                 continue
+            if name == "bad_sample" and self.make_room(fields):
+                return None
             if name == "bad_sample":
                 raise SampleError.from_message(fields, self.root())
             if name == "error":

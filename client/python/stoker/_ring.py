@@ -28,39 +28,75 @@ from .errors import ProtocolError
 if TYPE_CHECKING:
     from .batch import Lease
 
-_HEADER = struct.Struct("=8sIIQQII16s16s56x")
-_FIELD = struct.Struct("=16s16sI6I4xQQ")
+_HEADER = struct.Struct("=8sIIQQII16s16sI52x")
+_NARROW = struct.Struct("=16s16sI6I4xQQ")  # a row of version 1 ...
+_WIDE = struct.Struct("=64s16sII32IQQ24x")  # ... and of version 2
 _MAGIC = b"stoker\r\n"
-_VERSION = 1
+PAGE_VERSION = 2  # the newest that is read
 _PAGE = 4096
-_FIELDS_MAX = 16
-_DIMS_MAX = 6
+_HEADER_MAX = 1 << 20
+_FIELDS_MAX = 16  # of version 1
+_PLAIN, _RAGGED = 0, 1
 FIELDS = ("image", "label", "index")  # every ring has them
 # numpy has no bfloat16: its bits are given as uint16.
 _TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8",
           "bool": "|b1", "int8": "|i1", "int16": "<i2", "uint16": "<u2", "int32": "<i4",
           "uint32": "<u4", "uint64": "<u8", "float64": "<f8", "complex64": "<c8",
-          "complex128": "<c16"}
+          "complex128": "<c16", "text": "|u1", "bytes": "|u1"}
 _F_GET_SEALS, _F_SEAL_SHRINK = 1034, 2
 _COPIED = ("label", "index")  # always
 _COPIED_BYTES = 65536  # copying less costs less than watching its pages
 
 
 class Field(NamedTuple):
-    """One array of the ring: ``shape`` is of one sample, slot i is at offset + i * stride."""
+    """One array of the ring: ``shape`` is of one sample, slot i is at offset + i * stride. Where
+    ``ragged`` is set each sample has a shape of its own, with any number where ``shape`` has 0;
+    "text" and "bytes" are of such fields."""
 
     dtype: str
     typestr: str
     shape: Tuple[int, ...]
     stride: int
     offset: int
+    ragged: bool = False
+
+    def room(self) -> int:
+        """Bytes of numbers that a sample of a ragged field may have."""
+        return self.stride - _ragged_at(len(self.shape))
+
+    def item(self, slot: np.ndarray[Any, Any]) -> Any:
+        """The sample in a slot of a ragged field, which is given as bytes: an array there, or text
+        or bytes. Raises ProtocolError."""
+        at, item = _ragged_at(len(self.shape)), np.dtype(self.typestr).itemsize
+        shape = tuple(map(int, slot[:8 * len(self.shape)].view(np.uint64)))
+        size = prod(shape) * item
+        if size > len(slot) - at or any(
+                known not in (0, edge) for known, edge in zip(self.shape, shape)):
+            raise ProtocolError(f"a sample of a ragged field has the shape {shape}, which does not "
+                                "fit")
+        if self.dtype == "text":
+            return slot[at:at + size].tobytes().decode("utf-8", "replace")
+        if self.dtype == "bytes":
+            return slot[at:at + size].tobytes()
+        return slot[at:at + size].view(self.typestr).reshape(shape)
+
+
+def _ragged_at(dims: int) -> int:
+    """Where the numbers of a ragged sample begin in its slot."""
+    return (8 * dims + 15) // 16 * 16
+
+
+def _form(field: Field, count: int) -> Tuple[Tuple[int, ...], str]:
+    """Shape and type of so many slots: those of a ragged field are bytes."""
+    return ((count, field.stride), "|u1") if field.ragged else \
+        ((count, *field.shape), field.typestr)
 
 
 def _array(field: Field, address: int, count: int, owner: object) -> np.ndarray[Any, Any]:
     """An array at an address that keeps ``owner`` alive."""
     memory: Any = (ctypes.c_char * (count * field.stride)).from_address(address)
     memory.owner = owner
-    return np.ndarray((count, *field.shape), field.typestr, memory)
+    return np.ndarray(*_form(field, count), memory)
 
 
 class Ring:
@@ -75,20 +111,26 @@ class Ring:
         self._twice: Dict[str, Twice] = {}
         self.slots, self.fields, self.identity = _parse(memory, number)
         # All slots of each field, read-only; these keep `memory`.
-        self._slots = {name: np.ndarray((self.slots, *field.shape), field.typestr, memory,
-                                        field.offset) for name, field in self.fields.items()}
+        self._slots = {name: np.ndarray(*_form(field, self.slots), memory, field.offset)
+                       for name, field in self.fields.items()}
         self._memory: Optional[mmap.mmap] = memory
         self._fd = fd
 
     def take(self, fields: Iterable[str], runs: Sequence[Sequence[int]],
-             lease: Lease) -> Dict[str, np.ndarray[Any, Any]]:
-        """These fields of the slots of a batch, each (count, *shape), by name. All are writable.
+             lease: Lease) -> Dict[str, Any]:
+        """These fields of the slots of a batch, each (count, *shape), by name; a list of samples of
+        a ragged one. All are writable.
 
         Labels, indices, and a field that is small, are copied; so is one that goes on at the ring's
         begin, unless its slots are whole pages there. Others are not, and the lease gets their
         regions.
         """
-        return {name: self._take(name, runs, lease) for name in fields}
+        return {name: self._open(name, self._take(name, runs, lease)) for name in fields}
+
+    def _open(self, name: str, slots: np.ndarray[Any, Any]) -> Any:
+        """A list of the samples of a ragged field; another one as it is."""
+        field = self.fields[name]
+        return [field.item(slot) for slot in slots] if field.ragged else slots
 
     def _take(self, name: str, runs: Sequence[Sequence[int]],
               lease: Lease) -> np.ndarray[Any, Any]:
@@ -177,9 +219,10 @@ class Ring:
         return np.concatenate(parts, out=out)
 
     def copy(self, runs: Sequence[Sequence[int]],
-             out: Dict[str, Optional[np.ndarray[Any, Any]]]) -> Dict[str, np.ndarray[Any, Any]]:
+             out: Dict[str, Optional[np.ndarray[Any, Any]]]) -> Dict[str, Any]:
         """The fields in ``out`` of these slots, copied to there; None: to a new array."""
-        return {name: self._copy(name, runs, array) for name, array in out.items()}
+        return {name: self._open(name, self._copy(name, runs, array))
+                for name, array in out.items()}
 
     def leave(self) -> None:
         """No more batches come from this ring: what the program keeps of it shall not pin it."""
@@ -203,8 +246,8 @@ class Ring:
     def like(self, other: Ring) -> bool:
         """Do both have the same dataset, pipeline and fields? Slots and offsets may differ."""
         return self.identity == other.identity and all(
-            name in other.fields and self.fields[name][:3] == other.fields[name][:3]
-            for name in self.fields)
+            name in other.fields and self.fields[name]._replace(stride=0, offset=0) ==
+            other.fields[name]._replace(stride=0, offset=0) for name in self.fields)
 
     def has(self, runs: Sequence[Sequence[int]], count: int) -> bool:
         """Are these runs inside of the ring, and do they have ``count`` samples?"""
@@ -261,35 +304,69 @@ def _map(fd: int, size: int, number: int) -> Ring:
 
 
 def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field], bytes]:
-    (magic, version, header_bytes, total, ring, slots, n_fields, dataset,
-     pipeline) = _HEADER.unpack_from(memory)
-    if magic != _MAGIC or version != _VERSION or header_bytes != _PAGE:
-        raise ProtocolError(f"the header of the ring is not of version {_VERSION}")
+    (magic, version, header_bytes, total, ring, slots, n_fields, dataset, pipeline,
+     row_bytes) = _HEADER.unpack_from(memory)
+    if magic != _MAGIC or not 1 <= version <= PAGE_VERSION or header_bytes < _PAGE:
+        raise ProtocolError(f"the header of the ring is not of version 1 or {PAGE_VERSION}")
     if total != len(memory) or ring != number:
         raise ProtocolError("the header is that of another ring")
-    if not slots or n_fields > _FIELDS_MAX:
+    if version == 1:
+        row_bytes, fits = _NARROW.size, header_bytes == _PAGE and n_fields <= _FIELDS_MAX
+    else:
+        fits = header_bytes <= min(total, _HEADER_MAX) and header_bytes % _PAGE == 0 and \
+            row_bytes >= _WIDE.size and n_fields * row_bytes <= header_bytes - _HEADER.size
+    if not slots or not fits:
         raise ProtocolError("the header of the ring has invalid numbers")
-    rows = [_FIELD.unpack_from(memory, _HEADER.size + i * _FIELD.size) for i in range(n_fields)]
-    fields = {_text(row[0]): row[1:] for row in rows}
+    fields: Dict[str, _Row] = {}
+    for i in range(n_fields):
+        name, row = _row(memory, version, _HEADER.size + i * row_bytes)
+        if version > 1 and (not name or name in fields):
+            raise ProtocolError(f"the ring's field {name!r} has no name, or that of another one")
+        fields[name] = row
     for name in FIELDS:
         if name not in fields:
             raise ProtocolError(f"the ring has no field {name}")
-    # Fields of unknown types, from a newer daemon, are left out.
-    parsed = {name: _parse_field(name, row, slots, total) for name, row in fields.items()
-              if name in FIELDS or _text(row[0]) in _TYPES}
+    # Fields of unknown types and kinds, from a newer daemon, are left out.
+    parsed = {name: _parse_field(name, row, slots, header_bytes, total)
+              for name, row in fields.items() if name in FIELDS or _known(row)}
     return slots, parsed, dataset + pipeline
+
+
+class _Row(NamedTuple):
+    dtype: str
+    kind: int
+    dims: int
+    shape: Tuple[int, ...]  # of as many dimensions as a row has room for
+    stride: int
+    offset: int
+
+
+def _row(memory: mmap.mmap, version: int, at: int) -> Tuple[str, _Row]:
+    if version == 1:
+        name, dtype, dims, *shape, stride, offset = _NARROW.unpack_from(memory, at)
+        kind = _PLAIN
+    else:
+        name, dtype, kind, dims, *shape, stride, offset = _WIDE.unpack_from(memory, at)
+    return _text(name), _Row(_text(dtype), kind, dims, tuple(shape), stride, offset)
+
+
+def _known(row: _Row) -> bool:
+    return row.dtype in _TYPES and row.kind <= _RAGGED
 
 
 def _text(padded: bytes) -> str:
     return padded.rstrip(b"\0").decode("ascii", "replace")
 
 
-def _parse_field(label: str, row: Tuple[Any, ...], slots: int, total: int) -> Field:
-    kind, dims, *sizes, stride, offset = _text(row[0]), *row[1:]
-    if kind not in _TYPES or dims > _DIMS_MAX:
+def _parse_field(label: str, row: _Row, slots: int, begin: int, total: int) -> Field:
+    if not _known(row) or row.dims > len(row.shape):
         raise ProtocolError(f"the ring's field {label!r} has an unknown type or shape")
-    shape = tuple(sizes[:dims])
-    item = np.dtype(_TYPES[kind]).itemsize
-    if stride != prod(shape) * item or offset % item or offset + slots * stride > total:
+    shape, ragged = row.shape[:row.dims], row.kind == _RAGGED
+    item = np.dtype(_TYPES[row.dtype]).itemsize
+    unit = max(item, 8) if ragged else item
+    fits = row.dims > 0 and row.stride >= _ragged_at(row.dims) if ragged else \
+        row.stride == prod(shape) * item
+    if not fits or row.offset % unit or row.stride % unit or row.offset < begin or \
+            row.offset + slots * row.stride > total:
         raise ProtocolError(f"the ring's field {label!r} is outside of it")
-    return Field(kind, _TYPES[kind], shape, stride, offset)
+    return Field(row.dtype, _TYPES[row.dtype], shape, row.stride, row.offset, ragged)

@@ -104,6 +104,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "like": Field("uint", 0, 0, U64),
         "expect_description": Field("text", 0, 0, 32),
         "secret": Field("text", 0, 0, 16),
+        "page": Field("uint", 1, 1, U32),
     }),
     Message(11, "progress", {
         "seq": Field("uint", None, 0, U32),
@@ -161,6 +162,8 @@ _MESSAGES: Tuple[Message, ...] = (
         "text": Field("text", None, 0, 4096),
         "next_epoch": Field("uint", None, 0, U64),
         "next_position": Field("uint", None, 0, U64),
+        "field": Field("text", 0, 0, 255),
+        "needed": Field("uint", 0, 0, U64),
     }),
     Message(17, "end", {
         "epoch": Field("uint", None, 0, U64),

@@ -439,6 +439,9 @@ class Loader:
                 self._reader.connection.unread(message)
                 self._reader.at = Place(epoch + 1, 0)
                 return None
+            if name == "bad_sample" and self._reader.make_room(fields):
+                self._move_to_room()
+                return self._next_batch(iteration, epoch)
             self._advance(fields)
             if name == "bad_sample":
                 raise SampleError.from_message(fields, self._reader.root())
@@ -455,6 +458,14 @@ class Loader:
         if name == "error":
             raise from_message(fields)
         raise self._reader.connection.broken(f"{name} instead of a batch")
+
+    def _move_to_room(self) -> None:
+        """Go on with larger slots, at the batch that had not enough."""
+        place = self._reader.at
+        try:
+            self._reader.move(place)
+        except (Disconnected, Stopping) as error:
+            self._reader.recover(error, place, self._reader.deadline())
 
     def _advance(self, fields: Dict[str, Any]) -> None:
         connection = self._reader.connection

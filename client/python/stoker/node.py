@@ -19,6 +19,7 @@ from ._given import given_of
 from ._in_memory import InMemory
 from ._listed import described, is_list, is_url
 from ._paths import absolute
+from ._ring import PAGE_VERSION
 from .errors import DatasetError, Error, PipelineError
 from .loader import Loader
 from .mix import Mix
@@ -194,6 +195,7 @@ class Node:
             "last_batch": _last_batch(last_batch, drop_last), "inflight": inflight,
             "prefetch": prefetch, "bad_samples": bad_samples, "exif_orientation": exif_orientation,
             "priority": priority, "accept_moves": True, "accept_names": True, "draft": draft,
+            "page": PAGE_VERSION,
             **_transport(transport), **_part(subset, validation_split, sampler), "echo": echo,
             "echo_window": echo_window, "views": views,
         }

@@ -146,14 +146,22 @@ fn options(json: &Json) -> Result<Options, Error> {
 /// Of the samples in order, of each all fields.
 fn digest(batch: &Batch) -> Result<String, Error> {
     let fields: Result<Vec<_>, Error> =
-        batch.fields().iter().map(|field| Ok((field.bytes, batch.bytes(&field.name)?))).collect();
+        batch.fields().iter().map(|field| Ok((field, batch.bytes(&field.name)?))).collect();
     let fields = fields?;
     let mut digest = Sha256::new();
+    let mut sample = 0;
     for run in 0..fields[0].1.len() {
-        for i in 0..fields[0].1[run].len() / fields[0].0 {
-            for (bytes, runs) in &fields {
-                digest.update(&runs[run][i * bytes..(i + 1) * bytes]);
+        for i in 0..fields[0].1[run].len() / fields[0].0.bytes {
+            for (field, runs) in &fields {
+                if field.ragged {
+                    let (numbers, shape) = batch.item(&field.name, sample)?;
+                    shape.iter().for_each(|edge| digest.update((*edge as u64).to_ne_bytes()));
+                    digest.update(numbers);
+                } else {
+                    digest.update(&runs[run][i * field.bytes..(i + 1) * field.bytes]);
+                }
             }
+            sample += 1;
         }
     }
     Ok(hex(&digest.finalize()))

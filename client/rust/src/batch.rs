@@ -99,6 +99,21 @@ impl Batch {
         parts.collect::<Option<_>>().ok_or_else(other)
     }
 
+    /// The bytes of a field of one sample, and its shape. Those of a ragged field have shapes of
+    /// their own; a text is UTF-8. Borrowed.
+    pub fn item(&self, name: &str, sample: usize) -> Result<(&[u8], Vec<usize>), Error> {
+        let field = self.field(name)?;
+        let mut at = sample as u64;
+        for run in &self.runs {
+            if at < run.count {
+                let wrong = || Error::Protocol(format!("a shape of the field {name} does not fit"));
+                return self.ring.item(field, run.first + at).ok_or_else(wrong);
+            }
+            at -= run.count;
+        }
+        Err(Error::Option(format!("the batch has no sample {sample}")))
+    }
+
     /// The same as bytes, of any type.
     pub fn bytes(&self, name: &str) -> Result<Vec<&[u8]>, Error> {
         let field = self.field(name)?;

@@ -10,30 +10,49 @@ use rustix::fs::{fcntl_get_seals, fstat, SealFlags};
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 
 use crate::message::Run;
+use crate::tables::dtype_bytes;
 
 const MAGIC: &[u8] = b"stoker\r\n";
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2; // the newest that is read
 const PAGE: usize = 4096;
-const FIELDS_MAX: u32 = 16;
-const DIMS_MAX: u32 = 6;
+const HEADER_MAX: usize = 1 << 20;
 const ROWS_AT: usize = 128;
-const ROW_BYTES: usize = 80;
+const PLAIN: u32 = 0;
+const RAGGED: u32 = 1;
+
+/// Where the parts of a row are, by the version of the header.
+struct Layout {
+    name: usize,
+    kind: Option<usize>,
+    dims: usize,
+    dims_max: u32,
+    stride: usize,
+    bytes: usize,
+}
+
+const NARROW: Layout =
+    Layout { name: 16, kind: None, dims: 32, dims_max: 6, stride: 64, bytes: 80 };
+const WIDE: Layout =
+    Layout { name: 64, kind: Some(80), dims: 84, dims_max: 32, stride: 216, bytes: 256 };
 
 /// An array that every sample has, in C order and the byte order of the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// "image", "label", "index", or what the options ask for further.
     pub name: String,
-    /// uint8, float16, bfloat16, float32 or int64.
+    /// As NumPy calls it, "float32"; and "bfloat16", "text" (UTF-8), "bytes".
     pub dtype: String,
-    /// Of one sample; empty: one number.
+    /// Of one sample; empty: one number. Of a ragged one 0 is any number.
     pub shape: Vec<usize>,
-    /// Of one sample.
+    /// Of one sample; of a ragged one, to the next one.
     pub bytes: usize,
+    /// Each sample has a shape of its own, which `Batch::item` gives.
+    pub ragged: bool,
+    item: u64,
     offset: usize,
 }
 
-/// A number of an array. Float16 and bfloat16 come as the bits of u16.
+/// A number of an array. Float16 and bfloat16 come as the bits of u16, bool as u8.
 pub trait Element: sealed::Sealed + Copy + 'static {}
 
 mod sealed {
@@ -53,7 +72,18 @@ macro_rules! element {
         }
     )*};
 }
-element! { u8: "uint8"; u16: "float16" | "bfloat16"; f32: "float32"; i64: "int64"; }
+element! {
+    u8: "uint8" | "bool" | "text" | "bytes";
+    i8: "int8";
+    u16: "uint16" | "float16" | "bfloat16";
+    i16: "int16";
+    u32: "uint32";
+    i32: "int32";
+    f32: "float32";
+    u64: "uint64";
+    i64: "int64";
+    f64: "float64";
+}
 
 pub(crate) struct Ring {
     memory: NonNull<u8>,
@@ -75,16 +105,6 @@ impl Drop for Ring {
     }
 }
 
-fn dtype_bytes(dtype: &str) -> Option<u64> {
-    Some(match dtype {
-        "uint8" => 1,
-        "float16" | "bfloat16" => 2,
-        "float32" => 4,
-        "int64" => 8,
-        _ => return None,
-    })
-}
-
 fn u32_at(data: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(data[at..at + 4].try_into().expect("four bytes"))
 }
@@ -95,6 +115,11 @@ fn u64_at(data: &[u8], at: usize) -> u64 {
 
 fn padded(data: &[u8]) -> String {
     String::from_utf8_lossy(data).trim_end_matches('\0').into()
+}
+
+/// Where the numbers of a ragged sample begin in its slot.
+fn ragged_at(dims: usize) -> u64 {
+    (8 * dims as u64).div_ceil(16) * 16
 }
 
 impl Ring {
@@ -118,7 +143,8 @@ impl Ring {
         let memory = memory.ok_or_else(|| format!("cannot map the ring of {size} bytes"))?;
         let mut ring = Ring { memory, size: bytes, slots: 0, fields: vec![], identity: [0; 32] };
         // A copy, so that what was checked is what is used.
-        let header = ring.bytes(0, PAGE).to_vec();
+        let said = u32_at(ring.bytes(0, PAGE), 12) as usize;
+        let header = ring.bytes(0, said.clamp(PAGE, HEADER_MAX).min(bytes)).to_vec();
         ring.parse(&header, number)?;
         Ok(ring)
     }
@@ -131,22 +157,29 @@ impl Ring {
     }
 
     fn parse(&mut self, header: &[u8], number: u64) -> Result<(), String> {
-        let (version, page) = (u32_at(header, 8), u32_at(header, 12));
-        if &header[..8] != MAGIC || version != VERSION || page as usize != PAGE {
-            return Err(format!("the header of the ring is not of version {VERSION}"));
+        let (version, size) = (u32_at(header, 8), u32_at(header, 12) as usize);
+        if &header[..8] != MAGIC || !(1..=VERSION).contains(&version) || size < PAGE {
+            return Err(format!("the header of the ring is not of version 1 or {VERSION}"));
         }
         if u64_at(header, 16) != self.size as u64 || u64_at(header, 24) != number {
             return Err("the header is that of another ring".into());
         }
         self.slots = u32_at(header, 32).into();
-        let rows = u32_at(header, 36);
-        if self.slots == 0 || rows > FIELDS_MAX {
+        let (rows, step) = (u32_at(header, 36) as usize, u32_at(header, 72) as usize);
+        let (layout, step, fits) = if version == 1 {
+            (&NARROW, NARROW.bytes, size == PAGE && rows <= 16)
+        } else {
+            let whole = size <= header.len() && size % PAGE == 0;
+            let room = rows.checked_mul(step).is_some_and(|all| all <= size - ROWS_AT);
+            (&WIDE, step, whole && step >= WIDE.bytes && room)
+        };
+        if self.slots == 0 || !fits {
             return Err("the header of the ring has invalid numbers".into());
         }
         self.identity.copy_from_slice(&header[40..72]);
-        for i in 0..rows as usize {
-            let at = ROWS_AT + i * ROW_BYTES;
-            self.parse_field(&header[at..at + ROW_BYTES])?;
+        for i in 0..rows {
+            let at = ROWS_AT + i * step;
+            self.parse_field(&header[at..at + layout.bytes], layout, size as u64)?;
         }
         for name in ["image", "label", "index"] {
             if self.field(name).is_none() {
@@ -159,19 +192,30 @@ impl Ring {
         }
     }
 
-    fn parse_field(&mut self, row: &[u8]) -> Result<(), String> {
-        let (name, dtype) = (padded(&row[..16]), padded(&row[16..32]));
-        let Some(item) = dtype_bytes(&dtype) else { return Ok(()) }; // of a newer daemon
-        let dims = u32_at(row, 32);
-        if name.is_empty() || self.field(&name).is_some() || dims > DIMS_MAX {
+    fn parse_field(&mut self, row: &[u8], layout: &Layout, begin: u64) -> Result<(), String> {
+        let name = padded(&row[..layout.name]);
+        let dtype = padded(&row[layout.name..layout.name + 16]);
+        let kind = layout.kind.map_or(PLAIN, |at| u32_at(row, at));
+        let Some(item) = dtype_bytes(&dtype).filter(|_| kind <= RAGGED) else {
+            return Ok(()); // of a newer daemon
+        };
+        let dims = u32_at(row, layout.dims);
+        if name.is_empty() || self.field(&name).is_some() || dims > layout.dims_max {
             return Err(format!("the ring's field {name:?} has no valid name or shape"));
         }
-        let edges: Vec<u32> = (0..dims as usize).map(|d| u32_at(row, 36 + 4 * d)).collect();
-        let (stride, offset) = (u64_at(row, 64), u64_at(row, 72));
+        let edge = |d: usize| u32_at(row, layout.dims + 4 + 4 * d);
+        let edges: Vec<u32> = (0..dims as usize).map(edge).collect();
+        let (stride, offset) = (u64_at(row, layout.stride), u64_at(row, layout.stride + 8));
         let size = edges.iter().try_fold(item, |size, edge| size.checked_mul((*edge).into()));
+        let ragged = kind == RAGGED;
+        let (unit, fits) = if ragged {
+            (item.max(8), dims > 0 && stride >= ragged_at(edges.len()))
+        } else {
+            (item, size == Some(stride))
+        };
         let end = stride.checked_mul(self.slots).and_then(|all| all.checked_add(offset));
         let inside = end.is_some_and(|end| end <= self.size as u64);
-        if size != Some(stride) || offset % item != 0 || offset < PAGE as u64 || !inside {
+        if !fits || offset % unit != 0 || stride % unit != 0 || offset < begin || !inside {
             return Err(format!("the ring's field {name:?} is outside of it"));
         }
         self.fields.push(Field {
@@ -179,9 +223,28 @@ impl Ring {
             dtype,
             shape: edges.into_iter().map(|edge| edge as usize).collect(),
             bytes: stride as usize,
+            ragged,
+            item,
             offset: offset as usize,
         });
         Ok(())
+    }
+
+    /// The bytes of the sample in a slot, and its shape; None if the shape does not fit.
+    pub fn item(&self, field: &Field, slot: u64) -> Option<(&[u8], Vec<usize>)> {
+        let bytes = self.slots_of(field, Run { first: slot, count: 1 });
+        if !field.ragged {
+            return Some((bytes, field.shape.clone()));
+        }
+        let shape: Vec<u64> = (0..field.shape.len()).map(|d| u64_at(bytes, 8 * d)).collect();
+        let known = |(known, edge): (&usize, &u64)| *known == 0 || *known as u64 == *edge;
+        let size = shape.iter().try_fold(field.item, |size, edge| size.checked_mul(*edge))?;
+        let numbers = &bytes[ragged_at(shape.len()) as usize..];
+        if size > numbers.len() as u64 || !field.shape.iter().zip(&shape).all(known) {
+            return None;
+        }
+        let shape = shape.into_iter().map(|edge| edge as usize).collect();
+        Some((&numbers[..size as usize], shape))
     }
 
     pub fn field(&self, name: &str) -> Option<&Field> {
@@ -190,8 +253,9 @@ impl Ring {
 
     /// Have both the same dataset, pipeline and fields? Slots and offsets may differ.
     pub fn like(&self, other: &Ring) -> bool {
-        let same =
-            |(a, b): (&Field, &Field)| a.name == b.name && a.dtype == b.dtype && a.shape == b.shape;
+        let same = |(a, b): (&Field, &Field)| {
+            (&a.name, &a.dtype, &a.shape, a.ragged) == (&b.name, &b.dtype, &b.shape, b.ragged)
+        };
         self.identity == other.identity
             && self.fields.len() == other.fields.len()
             && self.fields.iter().zip(&other.fields).all(same)
@@ -210,7 +274,7 @@ impl Ring {
 
     /// The same as numbers; None if the field has others.
     pub fn array<T: Element>(&self, field: &Field, run: Run) -> Option<&[T]> {
-        if !T::holds(&field.dtype) {
+        if !T::holds(&field.dtype) || field.ragged {
             return None;
         }
         // SAFETY: all bit patterns are values of T.

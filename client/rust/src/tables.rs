@@ -14,6 +14,31 @@ pub(crate) const FRAME_MAX: u64 = 65536;
 pub(crate) const DEPTH_MAX: u64 = 16;
 pub(crate) const NODES_MAX: u64 = 8192;
 
+/// Size of a number of this type.
+#[rustfmt::skip]
+pub(crate) fn dtype_bytes(dtype: &str) -> Option<u64> {
+    Some(match dtype {
+        "bool" => 1,
+        "int8" => 1,
+        "uint8" => 1,
+        "int16" => 2,
+        "uint16" => 2,
+        "float16" => 2,
+        "bfloat16" => 2,
+        "int32" => 4,
+        "uint32" => 4,
+        "float32" => 4,
+        "int64" => 8,
+        "uint64" => 8,
+        "float64" => 8,
+        "complex64" => 8,
+        "complex128" => 16,
+        "text" => 1,
+        "bytes" => 1,
+        _ => return None,
+    })
+}
+
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Uint,
@@ -171,6 +196,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 32 },
         Field { key: "secret", kind: Kind::Text, required: false,
             default: 0, min: 0, max: 16 },
+        Field { key: "page", kind: Kind::Uint, required: false,
+            default: 1, min: 1, max: u32::MAX as u64 },
     ] },
     MessageType { number: 11, name: "progress", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,
@@ -272,6 +299,10 @@ pub(crate) const MESSAGES: &[MessageType] = &[
         Field { key: "next_epoch", kind: Kind::Uint, required: true,
             default: 0, min: 0, max: u64::MAX },
         Field { key: "next_position", kind: Kind::Uint, required: true,
+            default: 0, min: 0, max: u64::MAX },
+        Field { key: "field", kind: Kind::Text, required: false,
+            default: 0, min: 0, max: 255 },
+        Field { key: "needed", kind: Kind::Uint, required: false,
             default: 0, min: 0, max: u64::MAX },
     ] },
     MessageType { number: 17, name: "end", fields: &[

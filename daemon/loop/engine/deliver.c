@@ -156,6 +156,10 @@ static void send_bad_sample(struct reader *reader, const struct slot *slot, uint
 		bad->path = text_of(path);
 		bad->text = text_of(note->fault.text);
 	}
+	if (bad->code == ERROR_SAMPLE_LARGER) {
+		bad->field = text_of(reader->ring->stream->order.fields.field[note->larger].name);
+		bad->needed = note->needed;
+	}
 	bad->name = text_of(error_name((unsigned)bad->code));
 	share_resume(&reader->share, &reader->next, &bad->next_epoch, &bad->next_position);
 	outbox_send(reader->outbox, &message);

@@ -242,6 +242,8 @@ static unsigned job_error(enum job_outcome outcome)
 		return ERROR_SAMPLE_TRANSFORM;
 	case JOB_USER:
 		return ERROR_SAMPLE_USER;
+	case JOB_LARGER:
+		return ERROR_SAMPLE_LARGER;
 	default:
 		return ERROR_INTERNAL;
 	}
@@ -274,7 +276,8 @@ static void spoil_slot(struct slot *slot, const struct job *job)
 {
 	struct slot_note *note = calloc(1, sizeof(*note));
 	if (note)
-		*note = (struct slot_note){job->sample, job_error(job->outcome), job->fault};
+		*note = (struct slot_note){job->sample, job_error(job->outcome), job->fault,
+					   job->larger, job->larger_bytes};
 	slot_spoil(slot, note); /* without a note the words are lost, not the error */
 }
 
@@ -314,7 +317,7 @@ static void take_sample(struct core *core, struct job *job, const struct wait_sa
 	bool good = job->outcome == JOB_DONE, wanted = job->outcome != JOB_UNWANTED;
 	if (job->outcome == JOB_MEMORY && !job->fault.text[0])
 		fault_say(&job->fault, -ENOMEM, "out of memory: fewer workers need less");
-	if (!good && wanted)
+	if (!good && wanted && job->outcome != JOB_LARGER) /* its reader makes room */
 		note_bad_sample(core, ring->stream->entry, job, uid);
 	if (!wanted)
 		slot_unfill(slot);

@@ -25,9 +25,10 @@ static uint64_t page_up(uint64_t bytes)
 static void segment_add(struct segment *segment, const struct field *field)
 {
 	struct segment_header *header = &segment->header;
-	struct segment_field *row = &header->fields[header->n_fields++];
+	struct segment_field *row = &segment->field[header->n_fields++];
 	memcpy(row->name, field->name, sizeof(row->name));
 	memcpy(row->dtype, field->dtype, sizeof(row->dtype));
+	row->kind = field->kind;
 	row->dims = field->dims;
 	memcpy(row->shape, field->shape, sizeof(row->shape));
 	row->stride = field->bytes;
@@ -48,9 +49,11 @@ void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
 	*segment = SEGMENT_NULL;
 	struct segment_header *header = &segment->header;
 	memcpy(header->magic, SEGMENT_MAGIC, sizeof(header->magic));
-	header->version = SEGMENT_VERSION;
-	header->header_bytes = SEGMENT_PAGE;
-	header->total_bytes = SEGMENT_PAGE;
+	header->version = fields_page(&recipe->fields);
+	header->row_bytes = header->version > 1 ? sizeof(struct segment_field) : 0;
+	header->header_bytes = (uint32_t)page_up(SEGMENT_ROWS_AT + (uint64_t)recipe->fields.count *
+									   header->row_bytes);
+	header->total_bytes = header->header_bytes;
 	header->ring = ring;
 	header->slots = slots;
 	memcpy(header->dataset_fingerprint, fingerprint.bytes, sizeof(fingerprint.bytes));
@@ -96,6 +99,26 @@ static int segment_out_of_memory(const struct segment *segment, struct fault *fa
 			 segment->bytes);
 }
 
+/* Write the header as its version has it. */
+static void segment_write(const struct segment *segment)
+{
+	struct segment_header header = segment->header;
+	for (uint32_t i = 0; header.version == 1 && i < header.n_fields; i++) {
+		const struct segment_field *field = &segment->field[i];
+		struct segment_narrow *row = &header.fields[i];
+		memcpy(row->name, field->name, sizeof(row->name));
+		memcpy(row->dtype, field->dtype, sizeof(row->dtype));
+		row->dims = field->dims;
+		memcpy(row->shape, field->shape, sizeof(row->shape));
+		row->stride = field->stride;
+		row->offset = field->offset;
+	}
+	memcpy(segment->map, &header, sizeof(header));
+	if (header.version > 1)
+		memcpy(segment->map + SEGMENT_ROWS_AT, segment->field,
+		       header.n_fields * sizeof(*segment->field));
+}
+
 /* The whole pages of a field that a run lies in. */
 struct span {
 	size_t at, bytes;
@@ -111,12 +134,12 @@ static struct span span_of(const struct segment_field *field, const struct segme
 size_t segment_bytes_of(const struct segment *segment, const struct segment_run *run, size_t runs)
 {
 	const struct segment_header *header = &segment->header;
-	size_t bytes = SEGMENT_PAGE;
+	size_t bytes = header->header_bytes;
 	if (runs == 0)
 		return segment->bytes;
 	for (size_t i = 0; i < runs; i++)
 		for (uint32_t f = 0; f < header->n_fields; f++)
-			bytes += span_of(&header->fields[f], &run[i]).bytes;
+			bytes += span_of(&segment->field[f], &run[i]).bytes;
 	return bytes < segment->bytes ? bytes : segment->bytes;
 }
 
@@ -145,15 +168,15 @@ static int segment_reserve_runs(const struct segment *segment, int fd,
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < runs; i++)
 		for (uint32_t f = 0; r == 0 && f < segment->header.n_fields; f++)
-			r = segment_reserve(segment, fd,
-					    span_of(&segment->header.fields[f], &run[i]), fault);
+			r = segment_reserve(segment, fd, span_of(&segment->field[f], &run[i]),
+					    fault);
 	return r;
 }
 
 static int segment_allocate(struct segment *segment, int fd, const struct segment_run *run,
 			    size_t runs, struct fault *fault)
 {
-	struct span header = {0, runs ? SEGMENT_PAGE : segment->bytes};
+	struct span header = {0, runs ? segment->header.header_bytes : segment->bytes};
 	if (runs && ftruncate(fd, (off_t)segment->bytes) < 0)
 		return errno == EFBIG ? segment_out_of_memory(segment, fault) : -errno;
 	int r = segment_reserve(segment, fd, header, fault);
@@ -185,7 +208,7 @@ static void segment_touch_runs(const struct segment *segment, const struct segme
 {
 	for (size_t i = 0; i < runs; i++)
 		for (uint32_t f = 0; f < segment->header.n_fields; f++)
-			segment_touch(segment, span_of(&segment->header.fields[f], &run[i]));
+			segment_touch(segment, span_of(&segment->field[f], &run[i]));
 }
 
 /* Another description of the same file; -1 with errno. */
@@ -220,9 +243,10 @@ int segment_make(struct segment *segment, enum segment_transport transport, cons
 	int fd = segment_create(segment, prefix, mode);
 	int r = fd < 0 ? fd : segment_allocate(segment, fd, run, runs, fault);
 	if (r == 0) {
-		segment_touch(segment, (struct span){0, runs ? SEGMENT_PAGE : segment->bytes});
+		segment_touch(segment, (struct span){0, runs ? segment->header.header_bytes
+							     : segment->bytes});
 		segment_touch_runs(segment, run, runs);
-		memcpy(segment->map, &segment->header, sizeof(segment->header));
+		segment_write(segment);
 		r = segment_seal(segment, fd);
 	}
 	if (fd >= 0)
@@ -281,7 +305,7 @@ bool segment_is_held(int fd)
 
 void *segment_at(const struct segment *segment, uint32_t field, uint32_t slot)
 {
-	const struct segment_field *f = &segment->header.fields[field];
+	const struct segment_field *f = &segment->field[field];
 	return segment->map + f->offset + f->stride * slot;
 }
 

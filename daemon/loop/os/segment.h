@@ -35,7 +35,8 @@ struct segment {
 	uint8_t *map;	/* the daemon's writable mapping */
 	size_t bytes;
 	size_t backed; /* ... of which so many have memory: pages that two runs share count twice */
-	struct segment_header header; /* the daemon's own copy: what it decides by */
+	struct segment_header header; /* the daemon's own copy: what it decides by ... */
+	struct segment_field field[SEGMENT_FIELDS_MAX]; /* ... and header.n_fields rows */
 };
 #define SEGMENT_BYTES_MAX ((uint64_t)1 << 62) /* of a plan; more than any machine has */
 #define SEGMENT_NULL ((struct segment){.fd = -1})

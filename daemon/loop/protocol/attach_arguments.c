@@ -130,6 +130,7 @@ static void take_request(struct attach_arguments *out, const struct message_atta
 					 !text_equals(attach->pace, "together")},
 		.moves = attach->accept_moves,
 	};
+	out->page = attach->page;
 	text_copy(out->request.job, READER_JOB, attach->job);
 	text_copy(out->expected.dataset, 33, attach->expect_dataset);
 	text_copy(out->expected.names, 33, attach->expect_names);

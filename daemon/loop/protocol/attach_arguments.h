@@ -33,8 +33,9 @@ struct attach_arguments {
 	/* The reader. */
 	struct reader_request request;
 	struct resume_token expected;
-	bool sized; /* the whole fingerprint of the dataset has to be known first */
-	bool live;  /* begin where the stream is */
+	bool sized;    /* the whole fingerprint of the dataset has to be known first */
+	bool live;     /* begin where the stream is */
+	uint64_t page; /* newest version of a ring's header that it reads */
 };
 
 /* ATTACH's word resize: 0 pillow-12, 1 pillow-13, or -1, of which ATTACH_RESIZES is the message. */

@@ -143,6 +143,14 @@ static int settle_fields(const struct settling *settling, struct fault *fault)
 	struct attach_arguments *arguments = settling->arguments;
 	int r = fields_init(&arguments->order.fields, settling->entry->dataset, arguments->pipeline,
 			    &arguments->fields, fault);
+	uint32_t page = r ? 0 : fields_page(&arguments->order.fields);
+	if (page > arguments->page)
+		return fault_say(fault, ERROR_ARGUMENT,
+				 "a sample has %u fields, of which some are ragged, have long "
+				 "names or many dimensions, or they are more than %d: that takes "
+				 "a client that reads version %u of a ring's header (page): "
+				 "update it",
+				 arguments->order.fields.count, SEGMENT_NARROW_FIELDS, page);
 	return r > 0 ? ERROR_ARGUMENT : r;
 }
 

@@ -38,6 +38,8 @@ struct slot_note {
 	uint64_t sample;
 	unsigned code; /* an error_code */
 	struct fault fault;
+	uint32_t larger; /* of ERROR_SAMPLE_LARGER: the field that has no room ... */
+	uint64_t needed; /* ... for so many bytes */
 };
 
 struct slot {

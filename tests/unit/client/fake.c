@@ -216,7 +216,7 @@ struct segment_header fake_header(void)
 {
 	struct segment_header header = {
 		.magic = SEGMENT_MAGIC,
-		.version = SEGMENT_VERSION,
+		.version = 1,
 		.header_bytes = SEGMENT_PAGE,
 		.total_bytes = 4 * SEGMENT_PAGE,
 		.ring = FAKE_RING,

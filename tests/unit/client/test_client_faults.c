@@ -204,8 +204,10 @@ static const struct {
 #define AT(member)                                                                                 \
 	offsetof(struct segment_header, member), sizeof(((struct segment_header *)0)->member)
 	{AT(magic), 0, "not of version"},
-	{AT(version), 2, "not of version"},
-	{AT(header_bytes), 8192, "not of version"},
+	{AT(version), 3, "not of version"},
+	{AT(version), 0, "not of version"},
+	{AT(version), 2, "invalid numbers"},
+	{AT(header_bytes), 8192, "invalid numbers"},
 	{AT(total_bytes), 3 * SEGMENT_PAGE, "another ring"},
 	{AT(ring), 8, "another ring"},
 	{AT(slots), 0, "invalid numbers"},
@@ -228,7 +230,7 @@ static const struct {
 	{AT(fields[0].offset), UINT64_MAX - 3, "outside of the ring"},
 	{AT(fields[1].offset), 4 * SEGMENT_PAGE, "outside of the ring"},
 	{AT(fields[2].dims), 1, "inconsistent sizes"},
-	{AT(fields[2].dtype), 0x3874616f6c66, "no field index of a known type"},
+	{AT(fields[2].dtype), 0x3774616f6c66, "no field index of a known type"},
 #undef AT
 };
 
@@ -238,12 +240,13 @@ static void test_ring_headers(void **state)
 	struct ring ring = {.bytes = fake_ring_bytes()};
 	struct fault fault;
 	(void)state;
-	assert_int_equal(ring_parse(&ring, &header, FAKE_RING, &fault), 0);
+	assert_int_equal(ring_parse(&ring, &header, sizeof(header), FAKE_RING, &fault), 0);
 	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++) {
 		uint64_t value[4] = {headers[i].value};
 		header = fake_header();
 		memcpy((char *)&header + headers[i].offset, value, headers[i].size);
-		assert_int_equal(ring_parse(&ring, &header, FAKE_RING, &fault), -EPROTO);
+		assert_int_equal(ring_parse(&ring, &header, sizeof(header), FAKE_RING, &fault),
+				 -EPROTO);
 		if (!strstr(fault.text, headers[i].words))
 			fail_msg("row %zu: '%s' does not say '%s'", i, fault.text,
 				 headers[i].words);
@@ -254,12 +257,13 @@ static void test_ring_headers(void **state)
 	for (int i = 0; i < 4; i++)
 		header.fields[0].shape[i] = 65536;
 	header.fields[0].stride = 0;
-	assert_int_equal(ring_parse(&ring, &header, FAKE_RING, &fault), -EPROTO);
+	assert_int_equal(ring_parse(&ring, &header, sizeof(header), FAKE_RING, &fault), -EPROTO);
 	header = fake_header();
 	strcpy(header.fields[2].dtype, "float32");
 	header.fields[2].stride = 4;
-	assert_int_equal(ring_parse(&ring, &header, FAKE_RING, &fault), -EPROTO);
+	assert_int_equal(ring_parse(&ring, &header, sizeof(header), FAKE_RING, &fault), -EPROTO);
 	assert_non_null(strstr(fault.text, "not one int64"));
+	ring_deinit_fields(&ring);
 }
 
 /* Wrong answers to ATTACH, by number. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,8 +30,8 @@ static struct segment_header five_header(void)
 {
 	struct segment_header header = fake_header();
 	header.n_fields = 5;
-	header.fields[3] = (struct segment_field){"weight", "float32", 0, {0}, 0, 4, WEIGHT_AT};
-	header.fields[4] = (struct segment_field){"boxes", "float32", 2, {3, 4}, 0, 48, BOXES_AT};
+	header.fields[3] = (struct segment_narrow){"weight", "float32", 0, {0}, 0, 4, WEIGHT_AT};
+	header.fields[4] = (struct segment_narrow){"boxes", "float32", 2, {3, 4}, 0, 48, BOXES_AT};
 	return header;
 }
 
@@ -224,7 +225,8 @@ static void assert_wrong(const struct segment_header *header, const char *words)
 {
 	struct ring ring = {.bytes = fake_ring_bytes()};
 	struct fault fault = FAULT_NULL;
-	assert_int_equal(ring_parse(&ring, header, FAKE_RING, &fault), -EPROTO);
+	assert_int_equal(ring_parse(&ring, header, sizeof(*header), FAKE_RING, &fault), -EPROTO);
+	ring_deinit_fields(&ring);
 	if (!strstr(fault.text, words))
 		fail_msg("'%s' does not say '%s'", fault.text, words);
 }
@@ -265,23 +267,24 @@ static void test_unusual_headers(void **state)
 	struct ring ring = {.bytes = fake_ring_bytes()};
 	struct fault fault = FAULT_NULL;
 	(void)state;
-	header.n_fields = SEGMENT_FIELDS_MAX;
-	for (uint32_t i = 3; i < SEGMENT_FIELDS_MAX; i++) {
+	header.n_fields = SEGMENT_NARROW_FIELDS;
+	for (uint32_t i = 3; i < SEGMENT_NARROW_FIELDS; i++) {
 		header.fields[i] = header.fields[3];
 		snprintf(header.fields[i].name, 16, "a_longer_name%02u", i);
-		header.fields[i].offset = SEGMENT_PAGE + 192 + 32 * (SEGMENT_FIELDS_MAX - 1 - i);
+		header.fields[i].offset = SEGMENT_PAGE + 192 + 32 * (SEGMENT_NARROW_FIELDS - 1 - i);
 	}
-	assert_int_equal(ring_parse(&ring, &header, FAKE_RING, &fault), 0);
-	assert_int_equal(ring.n_fields, SEGMENT_FIELDS_MAX);
+	assert_int_equal(ring_parse(&ring, &header, sizeof(header), FAKE_RING, &fault), 0);
+	assert_int_equal(ring.n_fields, SEGMENT_NARROW_FIELDS);
 	assert_ptr_equal(ring_find(&ring, "a_longer_name15"), &ring.fields[15]);
 	memset(header.fields[15].dtype, 'f', 16);
-	strcpy(header.fields[7].dtype, "float64");
+	strcpy(header.fields[7].dtype, "float65");
 	header.fields[7].offset = UINT64_MAX;
-	assert_int_equal(ring_parse(&ring, &header, FAKE_RING, &fault), 0);
-	assert_int_equal(ring.n_fields, SEGMENT_FIELDS_MAX - 2);
+	assert_int_equal(ring_parse(&ring, &header, sizeof(header), FAKE_RING, &fault), 0);
+	assert_int_equal(ring.n_fields, SEGMENT_NARROW_FIELDS - 2);
 	assert_null(ring_find(&ring, "a_longer_name15"));
 	assert_null(ring_find(&ring, "a_longer_name07"));
 	assert_non_null(ring_find(&ring, "a_longer_name14"));
+	ring_deinit_fields(&ring);
 }
 
 /* -- moves ---------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -269,12 +270,24 @@ func digestOf(batch *stoker.Batch) (string, error) {
 			return "", err
 		}
 	}
-	digest := sha256.New()
+	digest, sample := sha256.New(), 0
 	for r := range runs[0] {
 		for i := range len(runs[0][r]) / fields[0].Bytes {
 			for f, field := range fields {
+				if field.Ragged {
+					numbers, shape, err := batch.Item(field.Name, sample)
+					if err != nil {
+						return "", err
+					}
+					for _, edge := range shape {
+						digest.Write(binary.NativeEndian.AppendUint64(nil, uint64(edge)))
+					}
+					digest.Write(numbers)
+					continue
+				}
 				digest.Write(runs[f][r][i*field.Bytes : (i+1)*field.Bytes])
 			}
+			sample++
 		}
 	}
 	return hex.EncodeToString(digest.Sum(nil)), nil

@@ -45,6 +45,10 @@ class KeptSource(Source):
         self._producers = Kept(self)
         self._now: Optional[Dict[str, str]] = None
 
+    @staticmethod
+    def _ragged(_: Any) -> None:
+        """What has texts goes sealed."""
+
     def begin(self, path: str, count: int) -> None:
         """Before the loader of an epoch. A digest of a large dataset takes its time: once."""
         before, self._now = self._now, None

@@ -9,7 +9,7 @@ import os
 import secrets
 import stat
 import tempfile
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Collection, Dict, NamedTuple, Optional, Union
 
 from .. import _options
 from . import identity, shipping
@@ -19,7 +19,7 @@ from .tree import Tree
 
 __all__ = ["Source"]
 
-_ARRAYS_MAX = 15
+_ARRAYS_MAX = 127
 _DEADLINE_MAX_S = 4000000
 _log = logging.getLogger("stoker")
 
@@ -53,8 +53,14 @@ class Source:
         gives: "bytes": of a file (JPEG, PNG, ...), or (bytes, label), which the daemon decodes,
             keeps and transforms. "picture": an array of uint8, H x W x 3 or of one channel, or a
             PIL image, or (that, label), which the daemon transforms. "arrays": finished samples,
-            nested dicts, lists and tuples of arrays, tensors and numbers, each of one dtype and
-            shape in all samples; batches have the same tree, with (n, *shape) in the place of each.
+            nested dicts, lists and tuples of arrays, tensors, numbers, texts and bytes, each array
+            of one dtype and shape in all samples; batches have the same tree, with (n, *shape) in
+            the place of each, and a list of n texts.
+        ragged: of arrays: names of those whose samples have shapes of their own, with as many
+            dimensions ("boxes"; "1.boxes" within the second of a pair; "0" if a sample is an
+            array alone), or True: all. A batch has a list of n arrays in the place of each. Room
+            for them is made by the first sample; where a larger one comes, the loader attaches
+            anew with more, and says so.
         pure: of bytes and pictures: the same index gives the same, so that the daemon keeps what it
             decodes, and the code is not called again for it. None: bytes are, pictures are not.
         like: a sample, to see what samples are; None: the code makes sample 0 for that, here.
@@ -77,13 +83,16 @@ class Source:
     def __init__(self, code: Any, samples: Optional[int] = None, *, gives: str = "bytes",
                  pure: Optional[bool] = None, like: Any = None, version: Optional[str] = None,
                  external: bool = False, classes: Optional[int] = None,
-                 recycle: Optional[int] = None, deadline: Optional[float] = None) -> None:
+                 recycle: Optional[int] = None, deadline: Optional[float] = None,
+                 ragged: Union[bool, Collection[str]] = ()) -> None:
         if gives not in ("bytes", "picture", "arrays"):
             raise ValueError(f"gives must be 'bytes', 'picture' or 'arrays', not {gives!r}")
         if gives == "arrays" and pure is not None:
             raise ValueError("pure is for bytes and pictures: arrays are made anew each time")
         if gives == "arrays" and classes is not None:
             raise ValueError("classes are of bytes and pictures: arrays have no labels")
+        if isinstance(ragged, str) or (gives != "arrays" and ragged):
+            raise ValueError("ragged is a list of names of arrays, or True, with gives='arrays'")
         self.classes = classes
         self.gives, self.pure = gives, gives == "bytes" if pure is None else pure
         self._counted = samples is None
@@ -103,11 +112,16 @@ class Source:
         self.apart = False  # each producer has a stream of its own: its number is behind the code
         self.tree: Optional[Tree] = None
         if gives == "arrays":
-            self.tree = Tree(_first(code) if like is None else like)
+            self.tree = Tree(_first(code) if like is None else like, self._ragged(ragged))
             _check_tree(self.tree)
         self.codes: Dict[str, bytes] = {}  # digests of the functions of the code, by their names
         self._first: Optional[str] = None  # the state that ``version`` names
         self._own, self._own_state = "", b""
+
+    @staticmethod
+    def _ragged(ragged: Union[bool, Collection[str]]) -> Union[None, bool, Collection[str]]:
+        """As a Tree takes it."""
+        return ragged
 
     def identity(self) -> str:
         """Equal where the same code makes the same samples: in all ranks, and when a script is run

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A sample of a user's code as arrays: nested dicts, lists and tuples of arrays, tensors and
-numbers.
+"""A sample of a user's code as arrays: nested dicts, lists and tuples of arrays, tensors, numbers
+and texts.
 
 A Tree is made of one sample. It names each leaf by its place ("0", "1.boxes"), takes other samples
 of the same tree apart into arrays, one a leaf, and puts batches of such arrays together again. It
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Collection, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -22,12 +22,20 @@ DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "float16", "int32", "uint3
           "int64", "uint64", "float64", "complex64", "complex128")
 
 
+_TEXTS = {str: "text", bytes: "bytes"}
+_STEP = 64  # bytes, by which rooms grow
+_ROOM_LEAST = 256
+_SPARE, _GROWTH = 2.0, 1.5  # of the first sample, and of one that had no room
+
+
 class Leaf(NamedTuple):
-    """``dtype``: one of DTYPES. ``shape``: of one sample; () of a number."""
+    """``dtype``: one of DTYPES, or "text" or "bytes". ``shape``: of one sample; () of a number; of
+    a ragged one that of the first sample, and others have as many dimensions."""
 
     name: str
     dtype: str
     shape: Tuple[int, ...]
+    ragged: bool = False
 
 
 class _Node(NamedTuple):
@@ -39,17 +47,46 @@ class _Node(NamedTuple):
 
 
 class Tree:
-    """``leaves``: the arrays of a sample, in their order; ``sizes``: bytes of each. Raises
-    TypeError, which names the leaf, if there is something that is neither array, tensor nor number.
+    """``leaves``: the arrays of a sample, in their order; ``sizes``: bytes of each; None if samples
+    differ in that. Raises TypeError, which names the leaf, if there is something that is neither
+    array, tensor nor number, nor text or bytes.
+
+    ``ragged``: names of leaves whose samples have shapes of their own, or whether all arrays are;
+    texts always are. None: there may be neither. Raises ValueError for a name that is no leaf.
     """
 
-    def __init__(self, sample: Any) -> None:
+    def __init__(self, sample: Any, ragged: Union[None, bool, Collection[str]] = None) -> None:
         self.leaves: List[Leaf] = []
+        self._ragged = ragged
         self._root = self._grow(sample, "")
+        self._check_names()
         # Of each leaf: the type of Python that its numbers have, if it is one, dtype and shape.
-        self._forms = [(None if leaf.shape else _KINDS.get(leaf.dtype), np.dtype(leaf.dtype),
-                        leaf.shape) for leaf in self.leaves]
-        self.sizes = [dtype.itemsize * math.prod(shape) for _, dtype, shape in self._forms]
+        self._forms = [(None if leaf.shape else _KINDS.get(leaf.dtype), _dtype(leaf), leaf.shape)
+                       for leaf in self.leaves]
+        sizes = [dtype.itemsize * math.prod(shape) for _, dtype, shape in self._forms]
+        # Bytes of numbers that the slots of ragged ones have room for.
+        self.rooms = [_rounded(size * _SPARE) if leaf.ragged else 0
+                      for leaf, size in zip(self.leaves, sizes)]
+        self.sizes = None if any(self.rooms) else sizes
+
+    def grow(self, number: int, needed: int) -> int:
+        """Let samples of a ragged leaf have so many bytes; the room that they have then."""
+        self.rooms[number] = max(self.rooms[number], _rounded(needed * _GROWTH))
+        return self.rooms[number]
+
+    def _check_names(self) -> None:
+        names = () if isinstance(self._ragged, bool) or self._ragged is None else self._ragged
+        known = [leaf.name for leaf in self.leaves]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"ragged: a sample has no {name!r}: it has {', '.join(known)}")
+            if not self.leaves[known.index(name)].shape:
+                raise ValueError(f"ragged: {name} is a number, which has no shape")
+
+    def _is_ragged(self, name: str, shape: Tuple[int, ...]) -> bool:
+        if isinstance(self._ragged, bool) or self._ragged is None:
+            return bool(self._ragged) and len(shape) > 0
+        return name in self._ragged
 
     @property
     def nested(self) -> bool:
@@ -58,7 +95,8 @@ class Tree:
 
     def described(self) -> str:
         """The arrays, as the daemon takes them."""
-        return " ".join(f"array{number}:{leaf.dtype}:{'x'.join(map(str, leaf.shape))}"
+        return " ".join(f"array{number}:{leaf.dtype}:{_shape(leaf)}" + (
+            f"@{self.rooms[number]}" if leaf.ragged else "")
                         for number, leaf in enumerate(self.leaves))
 
     def split(self, sample: Any) -> List[np.ndarray[Any, Any]]:
@@ -70,14 +108,26 @@ class Tree:
 
     def parts(self, sample: Any) -> List[Any]:
         """split(), as contiguous memory of any form: buffers of ``sizes``. They may be the sample's
-        own. Quick where it is just as the first one was."""
+        own. Quick where it is just as the first one was. Of ragged ones the shape stands in front,
+        as a part of its own."""
         out: List[Any] = []
+        if self.sizes is None:
+            return self._ragged_parts(sample)
         try:
             if self._take(self._root, sample, out):
                 return out
         except struct.error:  # a number that is too large: split() says so
             pass
         return [np.ascontiguousarray(array) for array in self.split(sample)]
+
+    def _ragged_parts(self, sample: Any) -> List[Any]:
+        out: List[Any] = []
+        for leaf, array in zip(self.leaves, self.split(sample)):
+            if leaf.ragged:
+                out.append(struct.pack(f"={array.ndim}Q", *array.shape))
+            if array.size:
+                out.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        return out
 
     def _take(self, node: Any, thing: Any, out: List[Any]) -> bool:
         """False: look closer."""
@@ -113,8 +163,13 @@ class Tree:
     def _grow(self, thing: Any, name: str) -> Any:
         keys = _keys(thing)
         if keys is None:
+            text = None if self._ragged is None else _TEXTS.get(type(thing))
+            if text is not None:
+                self.leaves.append(Leaf(name or "0", text, (len(_encoded(thing)),), True))
+                return len(self.leaves) - 1
             array = _array(thing, name or "the sample")
-            self.leaves.append(Leaf(name or "0", array.dtype.name, array.shape))
+            self.leaves.append(Leaf(name or "0", array.dtype.name, array.shape,
+                                    self._is_ragged(name or "0", array.shape)))
             return len(self.leaves) - 1
         items = tuple(self._grow(thing[key], _below(name, key)) for key in keys)
         return _Node(type(thing), keys, items)
@@ -178,13 +233,38 @@ def _array(thing: Any, name: str) -> np.ndarray[Any, Any]:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
+def _dtype(leaf: Leaf) -> np.dtype[Any]:
+    return np.dtype(np.uint8 if leaf.dtype in _TEXTS.values() else leaf.dtype)
+
+
+def _shape(leaf: Leaf) -> str:
+    return "x".join("?" if leaf.ragged else str(edge) for edge in leaf.shape)
+
+
+def _rounded(room: float) -> int:
+    return max(_ROOM_LEAST, -(-int(room) // _STEP) * _STEP)
+
+
+def _encoded(text: Any) -> bytes:
+    made: bytes = text.encode() if isinstance(text, str) else text
+    return made
+
+
 def _fit(leaf: Leaf, thing: Any) -> np.ndarray[Any, Any]:
     """The array of a leaf, if it is as in the first sample."""
+    if leaf.dtype in _TEXTS.values():
+        if _TEXTS.get(type(thing)) != leaf.dtype:
+            raise ValueError(f"{leaf.name} is {type(thing).__qualname__}, and was {leaf.dtype} in "
+                             "the first sample: make all of one type")
+        return np.frombuffer(_encoded(thing), np.uint8)
     array = _array(thing, leaf.name)
     if array.dtype.name != leaf.dtype:
         raise ValueError(f"{leaf.name} is of {array.dtype}, and was of {leaf.dtype} in the first "
                          "sample: make all of one type")
-    if array.shape != leaf.shape:
+    if leaf.ragged and array.ndim != len(leaf.shape):
         raise ValueError(f"{leaf.name} has the shape {array.shape}, and had {leaf.shape} in the "
-                         "first sample: make all of one shape")
+                         "first sample: make all of as many dimensions")
+    if not leaf.ragged and array.shape != leaf.shape:
+        raise ValueError(f"{leaf.name} has the shape {array.shape}, and had {leaf.shape} in the "
+                         "first sample: make all of one shape, or say that it is ragged")
     return array

@@ -220,7 +220,10 @@ class Loader(_Base):
         return out
 
     def _of_array(self, array: Any) -> Any:
-        """Types that this torch does not know stay NumPy's."""
+        """Types that this torch does not know stay NumPy's. Of a ragged field it is a list."""
+        if isinstance(array, list):
+            return [item if isinstance(item, (str, bytes)) else self._of_array(item)
+                    for item in array]
         try:
             tensor = torch.from_numpy(array)
         except TypeError:

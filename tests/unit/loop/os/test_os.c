@@ -297,10 +297,12 @@ static struct segment planned(void)
 	struct segment segment = SEGMENT_NULL;
 	struct segment_header *header = &segment.header;
 	memcpy(header->magic, SEGMENT_MAGIC, sizeof(header->magic));
+	header->version = 1;
+	header->header_bytes = SEGMENT_PAGE;
 	header->slots = 8;
 	header->n_fields = 1;
-	header->fields[0].stride = 100;
-	header->fields[0].offset = SEGMENT_PAGE;
+	segment.field[0].stride = 100;
+	segment.field[0].offset = SEGMENT_PAGE;
 	header->total_bytes = segment.bytes = 2 * SEGMENT_PAGE;
 	return segment;
 }
@@ -397,7 +399,7 @@ static void a_segment_with_memory_for_some_slots(void **state)
 		struct segment segment = planned();
 		struct fault fault;
 		struct stat stat;
-		segment.header.fields[0].stride = 2 * SEGMENT_PAGE;
+		segment.field[0].stride = 2 * SEGMENT_PAGE;
 		segment.bytes = segment.header.total_bytes = 17 * SEGMENT_PAGE;
 		assert_int_equal(segment_bytes_of(&segment, &second, 1), 5 * SEGMENT_PAGE);
 		assert_int_equal(segment_make(&segment, transports[i], "stoker-os-", 0600, &first,

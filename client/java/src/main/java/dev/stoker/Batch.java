@@ -94,10 +94,29 @@ public final class Batch implements AutoCloseable {
 
   /** A field where it is in memory: mostly one segment. */
   public List<MemorySegment> segments(String field) {
+    Ring.Row row = row(field);
+    return runs.stream().map(run -> ring.slots(row, run)).toList();
+  }
+
+  /** An array of one sample, read-only, and its shape. */
+  public record Item(MemorySegment segment, List<Long> shape) {}
+
+  /** A field of one sample, from 0 on; of a ragged field it has a shape of its own. */
+  public Item item(String field, int sample) {
+    Ring.Row row = row(field);
+    long at = sample;
+    for (Message.Run run : runs) {
+      if (at >= 0 && at < run.count()) return ring.item(row, run.first() + at);
+      at -= run.count();
+    }
+    throw new StokerException("option", "the batch has no sample " + sample);
+  }
+
+  private Ring.Row row(String field) {
     if (closed.get()) throw new StokerException("closed", "the batch was closed");
     Ring.Row row = ring.row(field);
     if (row == null) throw new StokerException("option", "the samples have no field " + field);
-    return runs.stream().map(run -> ring.slots(row, run)).toList();
+    return row;
   }
 
   /** Give the slots back. May be called twice. */

@@ -7,8 +7,9 @@ import java.util.List;
  * An array that every sample has, in C order and the byte order of the machine.
  *
  * @param name image, label, index, or a further one of the dataset
- * @param dtype uint8, float16, bfloat16, float32 or int64
- * @param shape of one sample; empty: one number
- * @param bytes of one sample
+ * @param dtype as NumPy calls it, float32; and bfloat16, text (UTF-8), bytes
+ * @param shape of one sample; empty: one number; of a ragged one, 0 is any number
+ * @param bytes of one sample; of a ragged one, to the next one
+ * @param ragged each sample has a shape of its own, which {@link Batch#item} gives
  */
-public record Field(String name, String dtype, List<Integer> shape, long bytes) {}
+public record Field(String name, String dtype, List<Integer> shape, long bytes, boolean ragged) {}

@@ -271,6 +271,7 @@ public final class Options {
     out.put("accept_path", true);
     out.put("accept_moves", true);
     out.put("accept_names", true);
+    out.put("page", (long) Tables.PAGE);
     return out;
   }
 }

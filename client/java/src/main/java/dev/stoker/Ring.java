@@ -14,7 +14,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
@@ -24,14 +23,17 @@ import java.util.function.Function;
  * of a ring that the daemon has removed holds its memory. Knows no message.
  */
 final class Ring {
-  private static final int VERSION = 1;
+  private static final int VERSION = Tables.PAGE; // the newest that is read
   private static final int PAGE = 4096;
-  private static final int FIELDS_MAX = 16;
-  private static final int DIMS_MAX = 6;
+  private static final int HEADER_MAX = 1 << 20;
   private static final int ROWS_AT = 128;
-  private static final int ROW_BYTES = 80;
-  private static final Map<String, Integer> DTYPES =
-      Map.of("uint8", 1, "float16", 2, "bfloat16", 2, "float32", 4, "int64", 8);
+  private static final long RAGGED = 1;
+
+  /** Where the parts of a row are, by the version of the header. */
+  private record Layout(int name, int kind, int dims, int dimsMax, int stride, int bytes) {}
+
+  private static final Layout NARROW = new Layout(16, -1, 32, 6, 64, 80);
+  private static final Layout WIDE = new Layout(64, 80, 84, 32, 216, 256);
 
   /** A field, and where its slots are. */
   record Row(Field field, long offset) {}
@@ -66,22 +68,34 @@ final class Ring {
 
   private void parse(long size, long number) {
     // A copy, so that what was checked is what is used.
-    MemorySegment header = MemorySegment.ofArray(memory.asSlice(0, PAGE).toArray(BYTE));
+    long said = Math.clamp(u32(memory, 12), PAGE, Math.min(HEADER_MAX, size));
+    MemorySegment header = MemorySegment.ofArray(memory.asSlice(0, said).toArray(BYTE));
     String magic = new String(bytes(header, 0, 8), StandardCharsets.ISO_8859_1);
-    if (!magic.equals("stoker\r\n") || u32(header, 8) != VERSION || u32(header, 12) != PAGE) {
-      throw new ProtocolException("the header of the ring is not of version " + VERSION);
+    long version = u32(header, 8);
+    long end = u32(header, 12);
+    if (!magic.equals("stoker\r\n") || version < 1 || version > VERSION || end < PAGE) {
+      throw new ProtocolException("the header of the ring is not of version 1 or " + VERSION);
     }
     if (u64(header, 16) != size || u64(header, 24) != number) {
       throw new ProtocolException("the header is that of another ring");
     }
     slots = u32(header, 32);
     long count = u32(header, 36);
-    if (slots == 0 || count > FIELDS_MAX) {
+    Layout layout = version == 1 ? NARROW : WIDE;
+    long step = version == 1 ? NARROW.bytes() : u32(header, 72);
+    boolean fits =
+        version == 1
+            ? end == PAGE && count <= 16
+            : end <= said
+                && end % PAGE == 0
+                && step >= WIDE.bytes()
+                && count <= (end - ROWS_AT) / step;
+    if (slots == 0 || !fits) {
       throw new ProtocolException("the header of the ring has invalid numbers");
     }
     identity = bytes(header, 40, 32);
-    for (int i = 0; i < count; i++) {
-      parseField(header.asSlice(ROWS_AT + (long) i * ROW_BYTES, ROW_BYTES));
+    for (long i = 0; i < count; i++) {
+      parseField(header.asSlice(ROWS_AT + i * step, layout.bytes()), layout, end);
     }
     for (String name : List.of("image", "label", "index")) {
       if (row(name) == null) throw new ProtocolException("the ring has no field " + name);
@@ -138,39 +152,74 @@ final class Ring {
     return data.get(ValueLayout.JAVA_LONG_UNALIGNED, at);
   }
 
-  private static String padded(MemorySegment row, long at) {
-    String text = new String(bytes(row, at, 16), StandardCharsets.ISO_8859_1);
+  private static String padded(MemorySegment row, long at, int size) {
+    String text = new String(bytes(row, at, size), StandardCharsets.ISO_8859_1);
     int end = text.indexOf('\0');
     return end < 0 ? text : text.substring(0, end);
   }
 
-  private void parseField(MemorySegment row) {
-    String name = padded(row, 0);
-    String dtype = padded(row, 16);
-    if (!DTYPES.containsKey(dtype)) return; // of a newer daemon: left out
-    long dims = u32(row, 32);
-    if (name.isEmpty() || row(name) != null || dims > DIMS_MAX) {
+  private void parseField(MemorySegment row, Layout layout, long begin) {
+    String name = padded(row, 0, layout.name());
+    String dtype = padded(row, layout.name(), 16);
+    long kind = layout.kind() < 0 ? 0 : u32(row, layout.kind());
+    if (!Tables.DTYPES.containsKey(dtype) || kind > RAGGED) return; // of a newer daemon: left out
+    long dims = u32(row, layout.dims());
+    if (name.isEmpty() || row(name) != null || dims > layout.dimsMax()) {
       throw new ProtocolException("the ring's field " + name + " has no valid name or shape");
     }
-    long stride = u64(row, 64);
-    long offset = u64(row, 72);
+    boolean ragged = kind == RAGGED;
+    long item = Tables.DTYPES.get(dtype);
+    long unit = ragged ? Math.max(8, item) : item;
+    long stride = u64(row, layout.stride());
+    long offset = u64(row, layout.stride() + 8);
     List<Integer> shape = new ArrayList<>();
     try {
-      long size = DTYPES.get(dtype);
+      long size = item;
       for (int d = 0; d < dims; d++) {
-        long edge = u32(row, 36 + 4L * d);
-        size = Math.multiplyExact(size, edge);
+        long edge = u32(row, layout.dims() + 4 + 4L * d);
+        size = ragged ? size : Math.multiplyExact(size, edge);
         shape.add(Math.toIntExact(edge));
       }
+      boolean fits = ragged ? dims > 0 && stride >= raggedAt(shape.size()) : size == stride;
       long end = Math.addExact(offset, Math.multiplyExact(stride, slots));
-      boolean inside = stride >= 0 && offset >= PAGE && end <= memory.byteSize();
-      if (size != stride || !inside || offset % DTYPES.get(dtype) != 0) {
+      boolean inside = stride >= 0 && offset >= begin && end <= memory.byteSize();
+      if (!fits || !inside || offset % unit != 0 || stride % unit != 0) {
         throw new ProtocolException("the ring's field " + name + " is outside of it");
       }
     } catch (ArithmeticException e) {
       throw new ProtocolException("the ring's field " + name + " is outside of it");
     }
-    rows.add(new Row(new Field(name, dtype, List.copyOf(shape), stride), offset));
+    rows.add(new Row(new Field(name, dtype, List.copyOf(shape), stride, ragged), offset));
+  }
+
+  /** Where the numbers of a ragged sample begin in its slot. */
+  private static long raggedAt(int dims) {
+    return (8L * dims + 15) / 16 * 16;
+  }
+
+  /** The sample in a slot, and its shape. */
+  Batch.Item item(Row row, long slot) {
+    Field field = row.field();
+    MemorySegment whole = slots(row, new Message.Run(slot, 1));
+    if (!field.ragged()) {
+      return new Batch.Item(whole, field.shape().stream().map(Integer::longValue).toList());
+    }
+    List<Long> shape = new ArrayList<>();
+    long at = raggedAt(field.shape().size());
+    try {
+      long size = Tables.DTYPES.get(field.dtype());
+      for (int d = 0; d < field.shape().size(); d++) {
+        long edge = u64(whole, 8L * d);
+        long known = field.shape().get(d);
+        if (edge < 0 || (known != 0 && known != edge)) throw new ArithmeticException();
+        size = Math.multiplyExact(size, edge);
+        shape.add(edge);
+      }
+      if (size > field.bytes() - at) throw new ArithmeticException();
+      return new Batch.Item(whole.asSlice(at, size), List.copyOf(shape));
+    } catch (ArithmeticException e) {
+      throw new ProtocolException("a sample of " + field.name() + " has a shape that does not fit");
+    }
   }
 
   Row row(String name) {

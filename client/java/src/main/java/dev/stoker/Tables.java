@@ -3,6 +3,7 @@
 package dev.stoker;
 
 import java.util.List;
+import java.util.Map;
 
 /** Messages and their fields. Numbers of 64 bits are unsigned. */
 final class Tables {
@@ -11,6 +12,29 @@ final class Tables {
   static final int DEPTH_MAX = 16;
   static final int NODES_MAX = 8192;
   static final int RUNS_MAX = 4;
+
+  static final int PAGE = 2; // newest version of a ring's header
+
+  /** Types of numbers, and the bytes of one. */
+  static final Map<String, Integer> DTYPES =
+      Map.ofEntries(
+          Map.entry("bool", 1),
+          Map.entry("int8", 1),
+          Map.entry("uint8", 1),
+          Map.entry("int16", 2),
+          Map.entry("uint16", 2),
+          Map.entry("float16", 2),
+          Map.entry("bfloat16", 2),
+          Map.entry("int32", 4),
+          Map.entry("uint32", 4),
+          Map.entry("float32", 4),
+          Map.entry("int64", 8),
+          Map.entry("uint64", 8),
+          Map.entry("float64", 8),
+          Map.entry("complex64", 8),
+          Map.entry("complex128", 16),
+          Map.entry("text", 1),
+          Map.entry("bytes", 1));
 
   enum Kind {
     UINT,
@@ -224,7 +248,9 @@ final class Tables {
         new Field("expect_description", Kind.TEXT, false,
             0L, 0L, 32L),
         new Field("secret", Kind.TEXT, false,
-            0L, 0L, 16L));
+            0L, 0L, 16L),
+        new Field("page", Kind.UINT, false,
+            1L, 1L, 4294967295L));
   }
 
   private static List<Field> progress() {
@@ -338,6 +364,10 @@ final class Tables {
         new Field("next_epoch", Kind.UINT, true,
             0L, 0L, -1L),
         new Field("next_position", Kind.UINT, true,
+            0L, 0L, -1L),
+        new Field("field", Kind.TEXT, false,
+            0L, 0L, 255L),
+        new Field("needed", Kind.UINT, false,
             0L, 0L, -1L));
   }
 

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -163,10 +164,20 @@ final class Conformance {
     List<Field> fields = batch.fields();
     List<List<MemorySegment>> runs =
         fields.stream().map(field -> batch.segments(field.name())).toList();
+    int sample = 0;
     for (int run = 0; run < runs.getFirst().size(); run++) {
       long count = runs.getFirst().get(run).byteSize() / fields.getFirst().bytes();
-      for (long i = 0; i < count; i++) {
+      for (long i = 0; i < count; i++, sample++) {
         for (int f = 0; f < fields.size(); f++) {
+          if (fields.get(f).ragged()) {
+            Batch.Item item = batch.item(fields.get(f).name(), sample);
+            for (long edge : item.shape()) {
+              ByteBuffer number = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.nativeOrder());
+              digest.update(number.putLong(0, edge));
+            }
+            digest.update(item.segment().asByteBuffer());
+            continue;
+          }
           long bytes = fields.get(f).bytes();
           digest.update(runs.get(f).get(run).asSlice(i * bytes, bytes).asByteBuffer());
         }
