@@ -88,7 +88,9 @@ func encode(name string, values map[string]any) ([]byte, error) {
 	for i := range t.fields {
 		f := &t.fields[i]
 		value, given := values[f.key]
-		if !given {
+		if !given && !f.required {
+			continue
+		} else if !given {
 			value = f.empty()
 		}
 		checked, err := f.check(value)

@@ -56,7 +56,8 @@ export function encode(name, values) {
   const entries = [["type", type.number]];
   for (const field of type.fields) {
     const [key, kind, required] = field;
-    const value = values[key] ?? emptyOf(field);
+    const value = values[key] ?? (required ? emptyOf(field) : undefined);
+    if (value === undefined) continue;
     const why = wrong(field, value);
     if (why) throw new RangeError(why);
     // biome-ignore lint/suspicious/noDoubleEquals: 3 and 3n are one number

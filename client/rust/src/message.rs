@@ -119,7 +119,10 @@ pub(crate) fn encode(name: &str, mut values: HashMap<&str, Value>) -> Result<Vec
     let message = type_of(name);
     let mut pairs = vec![(b"type".to_vec(), Value::Uint(message.number))];
     for field in message.fields {
-        let value = values.remove(field.key).unwrap_or_else(|| field.empty());
+        let value = match values.remove(field.key) {
+            None if !field.required => continue,
+            given => given.unwrap_or_else(|| field.empty()),
+        };
         if !field.allows(&value) {
             return Err(format!("{} is of a wrong type or out of range", field.key));
         }
