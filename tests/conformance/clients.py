@@ -222,7 +222,7 @@ def go_program(text, folder):
     (folder / "main.go").write_text(text)
     (folder / "go.mod").write_text(
         "module example\n\ngo 1.23\n\nrequire stoker.dev/stoker v0.1.0\n\n"
-        f"replace stoker.dev/stoker => {ROOT / 'client' / 'go'}\n")
+        f'replace stoker.dev/stoker => "{ROOT / "client" / "go"}"\n')
     fetch(tool("go"), "mod", "tidy", folder=folder)
     make(tool("go"), "build", "-o", "example", folder=folder)
     return [str(folder / "example")]
