@@ -91,6 +91,7 @@ static void sample_mix(struct job *job, struct input *input, struct sample_kit *
 	size_t label_at = (image->bytes + 7) & ~(size_t)7;
 	int64_t index;
 	recipe.fields.count = FIELD_FURTHER; /* of the partner only array and label */
+	recipe.fields.real = 0;
 	if (buffer_reserve(&kit->partner, label_at + recipe.fields.field[FIELD_LABEL].bytes) < 0) {
 		job->outcome = JOB_MEMORY;
 		return;

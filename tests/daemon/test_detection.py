@@ -6,6 +6,7 @@ refused.
 
 import itertools
 import json
+import shutil
 
 import numpy
 import PIL.Image
@@ -101,6 +102,22 @@ def test_padding_to_a_size(daemon, boxed, center, more):
         assert arrays["real_box"].shape == (2, 4)
     plain = samples(daemon, boxed, ["image", "index"], fields=[], **wish)
     assert len(plain) == 2 * N
+
+
+@pytest.mark.parametrize("mix", ["MixUp", "CutMix"])
+def test_padding_of_pairs(daemon, boxed, tmp_path, mix):
+    """The field says it of the sample, and nothing of its partner."""
+    for i in range(N):
+        (tmp_path / "ab"[i % 2]).mkdir(exist_ok=True)
+        shutil.copy(boxed.parent / f"{i}.png", tmp_path / "ab"[i % 2])
+    wish = {"transforms": [{"name": "Pad", "to": [96, 96]}], "keep": ["image", "real_box"],
+            "dtype": "float32"}
+    alone = samples(daemon, tmp_path, **wish)
+    wish["transforms"] = [*wish["transforms"], {"name": mix}]
+    mixed = samples(daemon, tmp_path, **wish)
+    assert len(mixed) == 2 * N and mixed.keys() == alone.keys()
+    assert all((mixed[at]["real_box"] == alone[at]["real_box"]).all() for at in alone)
+    assert any((mixed[at]["image"] != alone[at]["image"]).any() for at in alone)
 
 
 def test_a_picture_that_is_larger_is_a_bad_sample(daemon, boxed):
