@@ -2,6 +2,7 @@
 """Datasets as users of Chainer write them, for test_chainer.py and the processes that it starts.
 """
 import os
+from typing import Any, NamedTuple
 
 import numpy as np
 from chainer.dataset import DatasetMixin
@@ -71,3 +72,36 @@ def resized(example):
 def reversed_order(order, position):
     """An order sampler that draws nothing: each epoch is the one before it, turned and rolled."""
     return np.roll(order[::-1], position)
+
+
+class Pair(NamedTuple):
+    x: Any
+    y: Any
+
+
+class Kinds(Counting):
+    """Examples of many types, which one array of a batch would not keep."""
+
+    def get_example(self, i):
+        i = int(i)  # Chainer's are NumPy's
+        return Pair(np.float32(i), {"int": i, "bool": i % 2 == 0, "none": None, "empty": ()}), [
+            np.array(i), np.array(["a", "b"]), np.arange(3.0)[None, ::-1], np.bool_(i % 2)], \
+            (i, 1.5) if i % 3 else [i, "text"]
+
+
+class Drawing(Counting):
+    def get_example(self, i):
+        return np.random.random(4), i
+
+
+class Failing(Counting):
+    """One example cannot be made until a file is there."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+
+    def get_example(self, i):
+        if i == 11 and not os.path.exists(self.path):
+            raise KeyError("example 11")
+        return super().get_example(i)

@@ -383,6 +383,57 @@ def test_examples_of_any_kind_in_chainers_order(chainer, run, kind):
     assert (ours.epoch, ours.current_position) == (theirs.epoch, theirs.current_position)
 
 
+@pytest.fixture(name="most", params=["whole", "by sample"])
+def fixture_most(request, monkeypatch):
+    """How producers make batches that are small, or large."""
+    if request.param == "by sample":
+        monkeypatch.setattr("stoker.chainer.streams._WHOLE_MOST", 0)
+    return request.param
+
+
+def test_examples_have_the_types_that_they_had(chainer, run):
+    def types(thing):
+        if isinstance(thing, dict):
+            return [dict, *map(types, thing.values())]
+        return [type(thing), *map(types, thing)] if isinstance(thing, (list, tuple)) else \
+            type(thing)
+    from chainer_code import Kinds
+    ours, theirs = run(Kinds(), shuffle=False), chainer.iterators.SerialIterator(
+        Kinds(), 8, shuffle=False)
+    for _ in range(3):
+        batch, wanted = next(ours), next(theirs)
+        assert_equal(batch, wanted)
+        assert list(map(types, batch)) == list(map(types, wanted))
+    assert batch[0][1][2].flags.writeable
+
+
+def test_random_numbers_do_not_hang_on_where_an_epoch_is_begun(chainer, run, most, tmp_path):
+    from chainer_code import Drawing
+    np.random.seed(5)
+    ours = run(Drawing(), 3, shuffle=False)
+    for _ in range(4):
+        next(ours)
+    chainer.serializers.save_npz(str(tmp_path / "snapshot"), ours)
+    wanted = [next(ours) for _ in range(9)]
+    assert len({float(x[0]) for batch in wanted for x, _ in batch}) == 27
+    other = run(Drawing(), 3, shuffle=False)
+    next(other)
+    chainer.serializers.load_npz(str(tmp_path / "snapshot"), other)
+    for batch in wanted[:3]:  # of the epoch of the snapshot
+        assert_equal(next(other), batch)
+
+
+def test_a_batch_that_could_not_be_made_is_asked_for_again(chainer, run, most, tmp_path):
+    from chainer_code import Counting, Failing
+    ours = run(Failing(str(tmp_path / "there")), 4, shuffle=False)
+    theirs = chainer.iterators.SerialIterator(Counting(), 4, shuffle=False)
+    same_batches(ours, theirs, 2)
+    with pytest.raises(KeyError, match="example 11"):
+        next(ours)
+    (tmp_path / "there").touch()
+    same_batches(ours, theirs, 6)
+
+
 def test_order_samplers_of_own_datasets(chainer, run):
     from chainer_code import Counting, reversed_order
     options = {"shuffle": None, "order_sampler": reversed_order}

@@ -354,7 +354,7 @@ def test_an_unending_sampler_draws_no_further_ahead_than_torch(make):
 @pytest.mark.parametrize("options", [{}, {"batch_sampler": [[7, 3]] * 9 + [[5]], "batch_size": 1}],
                          ids=["drawn at once", "as it goes"])
 def test_an_epoch_longer_than_the_streams(make, monkeypatch, options):
-    monkeypatch.setattr("stoker.torch.batches._STREAMS_EPOCH", 4)
+    monkeypatch.setattr("stoker.produce.batches._STREAMS_EPOCH", 4)
     options = {"batch_size": 4, **options}
     loader = make(code.Processes(), collate_fn=torch.stack, num_workers=2, **options)
     theirs = torch.utils.data.DataLoader(code.Processes(), **options)

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ import pytest
 import own_code
 import stoker
 from real_daemon import RealDaemon, binary
-from stoker.produce import identity, seeds, shipping, source, tree
+from stoker.produce import identity, sealed, seeds, shipping, source, tree
 
 HERE = Path(__file__).resolve().parent
 PATHS = [str(HERE), str(HERE.parents[1] / "client" / "python")]
@@ -745,6 +746,7 @@ def test_random_numbers_of_arrays_follow_from_the_position(load):
     (np.arange(6, dtype=np.float32).reshape(2, 3).T, np.zeros((3, 2), np.float32)),
     (np.arange(3, dtype=">f4"), np.zeros(3, np.float32)),
     (np.float64(2.5), 1.0), (np.int64(7), 3), (True, False), (3, 2), (-1.5, 0.0),
+    (np.bool_(True), False), (np.float16(0.5), np.float16(0)),
     ({"b": 1, "a": np.ones(2)}, {"a": np.zeros(2), "b": 4}),
     ((1, [2.0, (np.uint8(3),)]), (0, [0.0, (np.uint8(0),)]))], ids=repr)
 def test_parts_are_the_memory_of_the_arrays(sample, like):
@@ -753,6 +755,22 @@ def test_parts_are_the_memory_of_the_arrays(sample, like):
     parts = made.parts(sample)
     assert [len(bytes(part)) for part in parts] == made.sizes
     assert [bytes(part) for part in parts] == [array.tobytes() for array in made.split(sample)]
+
+
+class OfScript(NamedTuple):
+    """Its module is that of a script, which another process does not import."""
+
+    x: Any
+
+
+OfScript.__module__ = "__main__"
+
+
+def test_a_class_of_the_script_is_the_programs_own(monkeypatch):
+    made = sealed.seal([OfScript(np.arange(3)), OfScript("text")], 4096)
+    monkeypatch.setattr(sys.modules["__main__"], "OfScript", OfScript, raising=False)
+    first, second = sealed.unseal(made)
+    assert type(first) is OfScript and first.x.tolist() == [0, 1, 2] and second.x == "text"
 
 
 @pytest.mark.parametrize("sample", [2 ** 63, 1.5, True, [1], {"a": 1}, None])

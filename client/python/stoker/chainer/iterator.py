@@ -19,8 +19,10 @@ from ..mix import Mix
 from ..node import Node, connect
 from ..produce.source import Source
 from ..produce.sealing import program_seed
-from .examples import Examples, parts
+from .columns import rows
+from .examples import Examples
 from .snapshot import serialized, serialized_order
+from .streams import Way
 
 try:
     from chainer import datasets as _datasets
@@ -140,8 +142,8 @@ class Iterator(_Base):  # type: ignore[misc]
             self._options["seed"] = program_seed()
         if self._source.own and not options:
             self._examples = Examples(
-                dataset, batch_size, repeat, (order_sampler or _shuffled) if self.shuffle else None,
-                n_processes, self.n_prefetch, self._node, dataset_timeout, self.TimeoutWarning)
+                dataset, Way(self._node, n_processes, batch_size, self.n_prefetch, dataset_timeout),
+                repeat, (order_sampler or _shuffled) if self.shuffle else None, self.TimeoutWarning)
         elif order_sampler is not None and not _is_shuffling(order_sampler):
             raise ValueError(_ORDER)
         else:
@@ -214,7 +216,7 @@ class Iterator(_Base):  # type: ignore[misc]
         if arrays is None:
             raise StopIteration
         self.is_new_epoch = self.epoch > epoch
-        return self._pictures(*arrays) if not self._source.own else parts(arrays)
+        return self._pictures(*arrays) if not self._source.own else rows(arrays)
 
     next = __next__
 

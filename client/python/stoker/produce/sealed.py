@@ -7,6 +7,7 @@ part; the parts, at multiples of 64, of which the first is the pickle. Any threa
 """
 from __future__ import annotations
 
+import functools
 import io
 import pickle
 import sys
@@ -27,9 +28,13 @@ class TooLarge(ValueError):
 
 
 class _Pickler(pickle.Pickler):
-    """Tensors on the processor go as NumPy's arrays, which can lie beside the pickle."""
+    """Tensors on the processor go as NumPy's arrays, which can lie beside the pickle. A class of
+    the program's own script is one of its main module, which a producer's is not."""
 
     def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, type) and thing.__module__ == "__main__" and \
+                "<" not in thing.__qualname__:  # within a function
+            return _of_main, (thing.__qualname__,)
         torch = sys.modules.get("torch")
         if torch is None or type(thing) is not torch.Tensor or thing.device.type != "cpu" or \
                 thing.layout != torch.strided or thing.requires_grad:
@@ -40,6 +45,10 @@ class _Pickler(pickle.Pickler):
             return torch.from_numpy, (thing.contiguous().numpy(),)
         except (TypeError, RuntimeError):  # NumPy has no such type
             return NotImplemented
+
+
+def _of_main(name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), sys.modules["__main__"])
 
 
 def _of_bits(array: np.ndarray[Any, Any]) -> Any:

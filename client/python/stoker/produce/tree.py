@@ -144,6 +144,11 @@ class Tree:
         if kind is number:
             out.append(struct.pack(_PACKED[kind], thing))
             return True
+        if issubclass(kind, np.generic):
+            if shape or thing.dtype != dtype:
+                return False
+            out.append(thing.tobytes())
+            return True
         if kind.__module__ == "torch":
             try:
                 thing = thing.numpy()

@@ -22,13 +22,13 @@ from .. import samplers
 from .._device import Copier, DeviceIteration
 from ..errors import SampleError
 from ..node import Node, connect
+from ..produce.batches import Batches, Run
 from ..produce.kept import KeptSource
 from ..state import Place
 from . import accelerated, draw as drawing
-from .batches import Batches, Run, batches_of, opener
 from .iterable import Streams, Turns, streams_of
 from .lowering import Lowered, lowered
-from .own_code import collated, source_of
+from .own_code import batches_of, collated, source_of
 from .subsets import indices_within, within
 from .tensors import Cuda, hander, tensor_of
 from .theirs import Theirs
@@ -121,8 +121,9 @@ class DataLoader(torch.utils.data.DataLoader):
             self._now = Turns(way.by, self._connected(), drawn, epoch, drawing.ahead(self),
                               self.num_workers, begun, hander(self))
         elif isinstance(way.by, Batches):
-            run = Run(drawn, epoch, done, drawing.ahead(self))
-            stream = None if run.at_end() else self._attach_batches(way.by, run)
+            run = Run(drawn.batches, drawn.seed, epoch, done, drawing.ahead(self))
+            stream = None if run.at_end() else run.begin(
+                way.by, self._connected(), self.num_workers, timeout=self.timeout or None)
             self._now = _Run(self, stream, way.by, drawn, run)
         else:
             batches = drawn.listed()
@@ -286,14 +287,6 @@ class DataLoader(torch.utils.data.DataLoader):
         return _begun(node.loader(by.dataset, transforms=by.transforms, dtype=by.dtype,
                                   resize=by.resize, **options), place)
 
-    def _attach_batches(self, by: Batches, run: Run) -> _loader.Loader:
-        node = self._connected()
-        source = by.begin(node.socket, self.num_workers, run.given[run.came])
-        length = source.samples
-        return _begun(node.loader(source, batch_size=1, **self._options(run.key),
-                                  **run.options(length, self.num_workers)),
-                      Place(*divmod(run.came, length)))
-
     def _connected(self) -> Node:
         if self.node is None:
             self.node = connect()
@@ -355,7 +348,6 @@ class _Run:
                  drawn: drawing.Draw, run: Run) -> None:
         self.drawn = drawn
         self._hand, self._by, self._stream, self._run = hander(owner), by, stream, run
-        self._iteration: Iterator[Any] = iter(())
         self._length = run.count if run.at_once else _length(owner)
 
     def __iter__(self) -> _Run:
@@ -377,26 +369,7 @@ class _Run:
         return {}
 
     def __next__(self) -> Any:
-        if self.at_end():
-            self._run.close()
-            raise StopIteration
-        try:
-            batch = self._opened()
-        except SampleError as error:
-            try:
-                batch = self._by.here(error, self._run)
-            finally:
-                self._run.take()
-        else:
-            self._run.take()
-        return self._hand(batch)
-
-    def _opened(self) -> Any:
-        assert self._stream is not None
-        for batch in self._iteration:
-            return batch
-        self._iteration = _loader.Iteration(self._stream, opener(self._stream))
-        return next(self._iteration)
+        return self._hand(self._run.next(self._stream, self._by))
 
 
 def _begun(stream: _loader.Loader, place: Place) -> _loader.Loader:

@@ -22,12 +22,12 @@ from torch.utils.data._utils.fetch import _IterableDatasetFetcher
 from .. import loader as _loader
 from ..node import Node
 from ..produce import shipping
+from ..produce.batches import opener
 from ..produce.feed import Fed, Feed
 from ..produce.kept import KeptSource
 from ..produce.producer import place_of_producer, sample
 from ..produce.sealed import TooLarge, seal, unseal
 from ..state import Place
-from .batches import opener
 from .draw import Draw
 from .own_code import say_worker
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A dataset of the program's own, for producers: samples are taken as arrays, and batches of them
-are what torch's default_collate makes of them.
+are what torch's default_collate makes of them; or a batch is what the program's collate_fn makes.
 
-Runs in the program, but for InWorker, which runs in producers.
+Runs in the program, but for InWorker and Collated, which run in producers.
 """
 from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable, Dict, Iterator, Optional, Union
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Union
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch.utils.data import default_collate
 from torch.utils.data._utils import worker as _worker
 
 from ..produce import shipping
+from ..produce.batches import Batches
 from ..produce.kept import KeptSource
 from ..produce.producer import place_of_producer
 from ..produce.seeds import as_they_were
@@ -44,6 +45,24 @@ class InWorker:
         say_worker(*place, torch.initial_seed(), self.dataset)
         if self.init is not None:
             self.init(place[0])
+
+
+class Collated:
+    """Batches as torch's workers make them. ``single``: a sample each, with no batch around it."""
+
+    def __init__(self, samples: InWorker, collate: Callable[[Any], Any], single: bool) -> None:
+        self.samples, self.collate, self.single = samples, collate, single
+
+    def __call__(self, indices: List[Any]) -> Any:
+        if self.single:
+            return self.collate(self.samples[indices[0]])
+        several = getattr(self.samples.dataset, "__getitems__", None)
+        self.samples.enter()
+        return self.collate(several(indices) if several else
+                            [self.samples.dataset[index] for index in indices])
+
+    def here(self, count: int) -> ContextManager[object]:
+        return as_a_worker(self.samples.dataset, count)
 
 
 def say_worker(number: int, count: int, seed: int, dataset: Any) -> None:
@@ -89,6 +108,20 @@ def source_of(dataset: Any, init: Optional[Callable[[int], object]], count: int
     assert source.tree is not None
     why = differs(first, source.tree)
     return source if why is None else why
+
+
+def batches_of(dataset: Any, collate: Callable[[Any], Any], single: bool,
+               init: Optional[Callable[[int], object]]) -> Union[Batches, str]:
+    """Or why producers cannot make them. ``single``: as of Collated. ``init``: a
+    worker_init_fn."""
+    batches = Batches(Collated(InWorker(dataset, init), collate, single),
+                      type(dataset).__qualname__)
+    try:
+        os.close(shipping.pack(dataset, init))
+        os.close(shipping.pack(batches.code))
+    except (shipping.CannotShip, ImportError) as error:
+        return str(error)
+    return batches
 
 
 def differs(first: Any, tree: Tree) -> Optional[str]:
