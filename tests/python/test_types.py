@@ -107,6 +107,9 @@ def test_a_misspelt_keyword_of_others():
     for call, words in (
             (lambda: stoker.connect(strat=True), "'strat': did you mean 'start'"),
             (lambda: stoker.Source([1], give="bytes"), "'give': did you mean 'gives'"),
+            (lambda: stoker.Resize(siz=8), "'siz': did you mean 'size'"),
+            (lambda: stoker.Map(abs, give="arrays"), "'give': did you mean 'gives'"),
+            (lambda: stoker.samplers.Subset(index=[1]), "'index': did you mean 'indices'"),
             (lambda: stoker.Source([1], start=True), r"stoker.connect\(start=True\) starts")):
         with pytest.raises(TypeError, match=words):
             call()

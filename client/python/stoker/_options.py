@@ -98,3 +98,9 @@ def named(function: _Function) -> _Function:
         refuse((name for name in options if name not in known), known)
         return function(*given, **options)
     return call  # type: ignore[return-value]
+
+
+def name_all(*kinds: type) -> None:
+    """Have these dataclasses made as named() says."""
+    for kind in kinds:
+        setattr(kind, "__init__", named(getattr(kind, "__init__")))

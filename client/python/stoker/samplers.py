@@ -14,7 +14,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from . import _in_memory
+from . import _in_memory, _options
 from ._paths import absolute
 from .errors import short
 from .transforms import _plain
@@ -73,6 +73,9 @@ class Balanced(Sampler):
     """The same number of samples, ``per_class``, of each class."""
 
     per_class: Optional[int] = None
+
+
+_options.name_all(*Sampler.__subclasses__())
 
 
 def to_dict(sampler: Any) -> Dict[str, Any]:

@@ -24,6 +24,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
 import numpy as np
 
+from . import _options
 from ._timm import as_torchvision
 from .errors import PipelineError, short
 
@@ -458,6 +459,9 @@ class ConvertBoundingBoxFormat(Transform):
     """Boxes come in this format: XYXY, as they are else, XYWH or CXCYWH."""
 
     format: str
+
+
+_options.name_all(*Transform.__subclasses__())
 
 
 _KNOWN = {name: globals()[name] for name in __all__ if name != "Transform"}

@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from .. import _options
 from ..transforms import Transform
 from .picture import pnm
 from .producer import Record, RecordOfArrays
@@ -69,6 +70,9 @@ class Map(Transform):
 
     def to_dict(self) -> Dict[str, Any]:
         return {"name": "Map", **self.code.description()}
+
+
+_options.name_all(Map)
 
 
 class MapCode(Source):
