@@ -351,6 +351,21 @@ def test_an_unending_sampler_draws_no_further_ahead_than_torch(make):
     assert counts[0] == counts[1] == list(range(7, 26))
 
 
+@pytest.mark.parametrize("options", [{}, {"collate_fn": torch.stack}], ids=["samples", "batches"])
+def test_a_loader_made_anew_has_the_producers_of_the_one_before(make, options):
+    """As of an evaluation behind each epoch. Those of a loader in use stay its own."""
+    def pids(loader):
+        return {row[0].item() for batch in loader for row in batch}
+    first, second = (make(code.Processes(), batch_size=4, num_workers=1, **options)
+                     for _ in range(2))
+    theirs = pids(first)
+    assert len(theirs) == 1 and pids(second) == theirs
+    batches = iter(second)
+    next(batches)
+    assert sorted(index for batch in first for index in batch[:, 1].tolist()) == list(range(40))
+    assert {row[0].item() for batch in batches for row in batch} == theirs
+
+
 @pytest.mark.parametrize("options", [{}, {"batch_sampler": [[7, 3]] * 9 + [[5]], "batch_size": 1}],
                          ids=["drawn at once", "as it goes"])
 def test_an_epoch_longer_than_the_streams(make, monkeypatch, options):

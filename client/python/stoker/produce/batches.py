@@ -118,6 +118,11 @@ class Batches:
                          self.name, error)
         return batch
 
+    def rest(self) -> None:
+        """No batch is asked for until begin()."""
+        if self._source is not None:
+            self._source.rest()
+
     def close(self) -> None:
         if self._source is not None:
             self._source.close()
@@ -171,6 +176,7 @@ class Run:
         last one, what the code raises, and what the stream does."""
         if self.at_end():
             self._feed.close()
+            by.rest()
             raise StopIteration
         try:
             batch = self._opened(stream)

@@ -73,6 +73,15 @@ class Producers:
         self._run()
         return described
 
+    @property
+    def code(self) -> str:
+        """The identity of what they run."""
+        return self._code
+
+    def adopt(self, source: Source) -> None:
+        """They run this one from now on, of the same code."""
+        self._source = source
+
     def words(self) -> str:
         """Where the code runs, and which of its random numbers are seeded."""
         count = self._count if self._process is not None else 0

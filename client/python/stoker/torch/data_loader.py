@@ -315,6 +315,7 @@ class _Epoch:
                  by: Union[Lowered, KeptSource], drawn: drawing.Draw, done: int) -> None:
         self.drawn = drawn
         self.batches, self.batches_done = len(drawn.listed()), done
+        self._kept = by.kept if isinstance(by, Lowered) else by
         self._pin = owner.pin_memory and torch.cuda.is_available()
         self._iteration: Iterator[Any] = iter(()) if stream is None else \
             _tensors(stream, by, owner.device)
@@ -336,6 +337,10 @@ class _Epoch:
             batch = next(self._iteration)
         except SampleError:
             self.batches_done += 1
+            raise
+        except StopIteration:
+            if self._kept is not None:
+                self._kept.rest()
             raise
         self.batches_done += 1
         return pin_memory(batch) if self._pin else batch
