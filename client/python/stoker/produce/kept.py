@@ -14,7 +14,6 @@ from ..state import Place
 from .processes import Producers
 from .source import Source, secret
 
-
 _Key = Tuple[str, str, int, str]  # code, arrays, processes, the daemon's socket
 
 
@@ -26,12 +25,15 @@ class Kept:
         self._source = source
         self._producers: Optional[Producers] = None
         self._at: Tuple[int, str] = 0, ""
+        self._rests: Optional[_Key] = None
 
     def begin(self, path: str, count: int) -> Optional[Dict[str, str]]:
         """Before the loader of an epoch: they run, and have the code as it is now. Its description,
         if that has changed."""
+        if self._rests is not None and _resting.get(self._rests) is self:
+            del _resting[self._rests]
+        self._rests = None
         if self._producers is not None:
-            _resting.pop(self._key(self._producers.code), None)
             return self._producers.renew(Place(0, 0))
         described = self._source.description()
         self._at = count, path
@@ -44,7 +46,8 @@ class Kept:
         """No sample is asked for until begin(): another one of the same code may have them. A
         program that evaluates by a new loader each time so starts no new ones."""
         if self._producers is not None:
-            _resting[self._key(self._producers.code)] = self
+            self._rests = self._key(self._producers.code)
+            _resting[self._rests] = self
 
     def close(self) -> None:
         if self._producers is not None:
