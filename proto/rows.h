@@ -125,7 +125,10 @@
 	  "in which it waited for a worker, or was with one")                                      \
 	R(number, share_slot, ALWAYS, SHARE, "", "in which another reader held all slots")         \
 	R(text, limited_by, ALWAYS, NONE, "",                                                      \
-	  "the largest share: trainer, storage, network, decode or slot; empty at first")
+	  "the largest share: trainer, storage, network, decode or slot; empty at first")          \
+	R(number, waited, MAYBE, SHARE, "WAITED",                                                  \
+	  "share of the last minute in which its trainer waited for samples; not in its first "    \
+	  "second")
 
 #define DATASET_ROW(R)                                                                             \
 	R(uint, dataset, ALWAYS, NONE, "", "number of the dataset")                                \

@@ -11,6 +11,7 @@
 #include "client/ctl/json.h"
 #include "client/ctl/show/history.h"
 #include "client/ctl/show/load.h"
+#include "client/ctl/show/reader_lines.h"
 #include "client/ctl/show/report.h"
 #include "client/ctl/show/screen.h"
 #include "client/ctl/show/table.h"
@@ -23,7 +24,8 @@
 /* As in `stokerctl readers`, but what a reader waits for comes first: a terminal may be too narrow
  * for more. */
 #define READER_KEYS                                                                                \
-	"reader pid rank/world state waits_for limited_by images_per_second job epoch position "   \
+	"reader pid rank/world state waits_for waited limited_by images_per_second job epoch "     \
+	"position "                                                                                \
 	"leased/inflight stream ring batch_size delivered age_s uid client"
 
 /* In which order readers are shown, by the key s in turn. */
@@ -47,7 +49,8 @@ struct top {
 	json_t *readers;      /* as of `now`; NULL: there is no daemon */
 	int64_t before_ns, now_ns;
 	struct history history; /* of images per second delivered */
-	size_t order;		/* of `orders` */
+	struct reader_lines lines;
+	size_t order; /* of `orders` */
 	/* The last error or change, for the lowest line. */
 	char words[sizeof(((struct fault *)0)->text) * 4];
 };
@@ -61,6 +64,7 @@ static void top_forget(struct top *top)
 	json_decref(top->readers);
 	top->before = top->now = top->readers = NULL;
 	top->history.count = 0;
+	memset(&top->lines, 0, sizeof(top->lines));
 }
 
 static void top_say_fault(struct top *top)
@@ -152,6 +156,7 @@ static int top_look(struct top *top)
 	top->now_ns = clock_ns();
 	if (top->before)
 		history_add(&top->history, top_rate(top, COUNTER_SAMPLES_DELIVERED));
+	reader_lines_add(&top->lines, readers);
 	top_sort(top);
 	return 0;
 }
@@ -205,6 +210,7 @@ static void print_head(FILE *file, const struct top *top)
 	print_value(file, "; fetchers ", top, counter_facts[COUNTER_FETCHERS].name, UNIT_NONE);
 	if (top->before)
 		fprintf(file, ", %.0f %% busy", 100 * load.fetchers_busy);
+	print_value(file, "; processors ", top, counter_facts[COUNTER_PROCESSORS].name, UNIT_NONE);
 	print_rate(file, "\n  images/s  delivered ", top, COUNTER_SAMPLES_DELIVERED);
 	print_rate(file, "; made ", top, COUNTER_SAMPLES_MADE);
 	print_rate(file, "; decoded ", top, COUNTER_SAMPLES_DECODED);
@@ -226,6 +232,10 @@ static void print_head(FILE *file, const struct top *top)
 	print_value(file, "\n  samples   unfinished ", top, counter_facts[COUNTER_QUEUED].name,
 		    UNIT_NONE);
 	print_value(file, "; bad ", top, counter_facts[COUNTER_SAMPLES_BAD].name, UNIT_NONE);
+	print_value(file, "; connections ", top, counter_facts[COUNTER_CONNECTIONS].name,
+		    UNIT_NONE);
+	print_value(file, ", refused ", top, counter_facts[COUNTER_CONNECTIONS_REFUSED].name,
+		    UNIT_NONE);
 	if (number_of(top->now, counter_facts[COUNTER_PRODUCERS].name) > 0) {
 		print_value(file, "\n  producers ", top, counter_facts[COUNTER_PRODUCERS].name,
 			    UNIT_NONE);
@@ -261,6 +271,11 @@ static void print_frame(FILE *file, const struct top *top)
 		return;
 	fputc('\n', file);
 	table_print(file, top->readers, ROW_READER, READER_KEYS, top->bold);
+	/* More would push each other off the screen. */
+	if (top->screen && json_array_size(top->readers) <= READER_LINES_MOST) {
+		fputc('\n', file);
+		reader_lines_print(file, &top->lines, top->readers);
+	}
 }
 
 static void top_draw(const struct top *top)

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log_form.h"
 
 #define JOURNAL "/run/systemd/journal/socket"
@@ -25,6 +26,8 @@ static bool ours;	 /* stderr is an open file of the log alone, which does not bl
 static uint64_t dropped, reported; /* lines, and how many of them the log itself speaks of */
 static char rest[LOG_FORM_MAX];	   /* of a line whose start was written */
 static size_t rest_size;
+static struct log_past past[LOG_PAST]; /* a ring */
+static unsigned past_count;	       /* of all */
 
 /* JOURNAL_STREAM names what systemd made stderr; a shell in between may have made it a file. */
 static bool is_journal(void)
@@ -128,6 +131,21 @@ static bool log_put_journal(const char *bytes, size_t size)
 	return send(journal, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
 }
 
+static void log_keep(const char *message)
+{
+	struct log_past *kept = &past[past_count++ % LOG_PAST];
+	kept->at_ns = clock_ns();
+	size_t size = strnlen(message, sizeof(kept->text) - 1);
+	memcpy(kept->text, message, size);
+	kept->text[size] = '\0';
+	log_form_clean(kept->text); /* it may have been cut within a character */
+}
+
+const struct log_past *log_past(unsigned i)
+{
+	return &past[(past_count - 1 - i) % LOG_PAST];
+}
+
 static bool log_write(const struct log_facts *facts, enum log_level level, const char *format,
 		      va_list arguments)
 {
@@ -136,6 +154,8 @@ static bool log_write(const struct log_facts *facts, enum log_level level, const
 	const struct log_event event = {level, &clean, message};
 	vsnprintf(message, sizeof(message), format, arguments);
 	log_form_clean(message);
+	if (level <= LOG_LEVEL_WARNING)
+		log_keep(message);
 	if (facts->job)
 		snprintf(job, sizeof(job), "%s", facts->job);
 	log_form_clean(job);

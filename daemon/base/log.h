@@ -21,6 +21,9 @@ enum log_level {
 	LOG_LEVEL_DEBUG = 7,
 };
 
+#define LOG_PAST 8	  /* warnings and errors that are kept */
+#define LOG_PAST_TEXT 240 /* of each, cut at the end */
+
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
 /* Subject of a line, for programs: 0, NULL and (uid_t)-1 are none. */
@@ -47,6 +50,14 @@ void log_arguments(const struct log_facts *facts, enum log_level level, const ch
 /* Each second: say how many lines were dropped, if the log can be written again. */
 void log_tick(void);
 uint64_t log_dropped(void); /* how many lines were, since the start */
+
+/* A warning or an error that was said lately, for who watches; also one that was dropped. */
+struct log_past {
+	uint64_t at_ns; /* of the monotonic clock; 0: there is none */
+	char text[LOG_PAST_TEXT];
+};
+/* The newest is 0; `i` is below LOG_PAST. Kept until the next line. */
+const struct log_past *log_past(unsigned i);
 
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)

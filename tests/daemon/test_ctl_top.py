@@ -208,9 +208,14 @@ def test_history_and_order(daemon, photos):
             def readers():
                 lines = terminal.screen()[0]
                 title = [i for i, line in enumerate(lines) if line.startswith("READER ")]
-                return [line.split()[0] for line in lines[title[0] + 1:]] if title else []
+                if not title or "" not in lines[title[0]:]:
+                    return []
+                end = lines.index("", title[0])
+                rows = [line.split()[0] for line in lines[title[0] + 1:end]]
+                past = [line.split()[:2] for line in lines[end + 1:]]
+                return rows if past == [["reader", row] for row in rows] else past
 
-            terminal.shows(" up to ")
+            terminal.shows(" of the last minute")
             wait_for(lambda: readers() == [str(first), str(second)], "both, by number")
             for words, order in (("the slowest first", None),
                                  ("who is least far first", [second, first]),

@@ -147,6 +147,49 @@ def test_no_card_overflows(watched, browser, photos, tmp_path, width):
         assert browser.value(OVERFLOWS) == []
 
 
+UNDER_THE_POINTER = """(() => {
+    const box = document.getElementById("chart").getBoundingClientRect();
+    document.getElementById("plot").dispatchEvent(new PointerEvent("pointermove",
+        {clientX: box.right - 0.5, clientY: box.top + 5}));
+    return document.getElementById("under").textContent;
+})()"""
+
+
+def test_last_minute(watched, browser, photos):
+    """A line for each reader, what its trainer waited, and the second under the pointer."""
+    with watched.connect() as holds, watched.connect() as takes:
+        for seed, peer in enumerate((holds, takes)):
+            peer.attach(photos, transforms=TRANSFORMS, epochs=0, order_seed=seed)
+        for _ in range(3):
+            holds.expect("batch")
+        for _ in range(20):
+            takes.release(takes.expect("batch"))
+        browser.open(watched.url)
+        browser.shows(["trainer waited", "that the workers may use",
+                       "off: cache-memory is 0", "0 refused since the start", "5 minutes ago"])
+        wait_for(lambda: browser.value("document.querySelectorAll('#readers svg polyline').length")
+                 == 2, "a line for each reader")
+        wait_for(lambda: browser.value(UNDER_THE_POINTER).endswith(" decoded"), "its figures")
+        rows = watched.ctl("--json", "readers").stdout
+        assert all(0 <= row["waited"] <= 1 for row in json.loads(rows)["readers"])
+
+
+def test_five_bad_samples_and_warnings(watched, browser, photos, tmp_path):
+    folder = tmp_path / "photos"
+    shutil.copytree(photos, folder)
+    for path in sorted(folder.rglob("*.jpg"))[:8]:
+        path.write_bytes(b"\xff\xd8\xff\xe0 is cut short")
+    with watched.connect() as peer:
+        peer.attach(folder, transforms=TRANSFORMS, epochs=1, bad_samples="substitute")
+        assert len(list(peer.samples())) == 60
+        browser.open(watched.url)
+        browser.shows(["and 3 more"])
+        assert browser.value("document.querySelectorAll('#bad tbody tr').length") == 5
+        assert browser.value("document.getElementById('warned').hidden")
+        browser.open(link_of(watched))
+        browser.shows(["Last warnings of the log", "could not be decoded", str(folder)])
+
+
 def test_advice_is_that_of_doctor(spawn, browser, photos, port):
     """From figures: a daemon whose workers are idle is not told to have more."""
     daemon = spawn(metrics_port=port)

@@ -212,7 +212,7 @@ def test_figures_without_names(watched, photos, tmp_path):
         assert reader["state"] in ("holding", "filling")
         assert set(reader) == set(
             "reader stream rank world epoch state waits_for leased inflight images_per_second "
-            "limited_by share_trainer share_storage share_decode share_slot".split())
+            "waited limited_by share_trainer share_storage share_decode share_slot".split())
         assert now["bad"][0]["name"] == "sample_corrupt"
         assert now["budgets"]["rings"][0] == now["counters"]["ring_bytes"] > 0
 

@@ -111,8 +111,8 @@ def test_the_map_of_the_loop_is_whole():
     page = (SOURCE / "docs" / "SOURCE.md").read_text()
     text = page[page.index("      loop/ "):page.index("    systemd/ ")]
     layers = re.findall(r"^ {8}(\w+/|\(top\))((?:\s+\w+)+)$", text, re.MULTILINE)
-    assert [name for name, _ in layers] == ["os/", "state/", "policy/", "engine/", "watch/",
-                                            "protocol/", "(top)"]
+    assert [name for name, _ in layers] == ["os/", "meter/", "state/", "policy/", "engine/",
+                                            "watch/", "protocol/", "(top)"]
     for name, units in layers:
         folder = SOURCE / "daemon" / "loop" / name.replace("(top)", "")
         there = {path.stem for path in folder.iterdir() if path.suffix in (".c", ".h")}

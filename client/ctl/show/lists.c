@@ -16,7 +16,7 @@ static const struct {
 	 "no stream: no reader is attached"},
 	{"readers", ROW_READER,
 	 "reader pid uid job rank/world stream ring batch_size epoch position leased/inflight "
-	 "state waits_for limited_by images_per_second delivered age_s client",
+	 "state waits_for waited limited_by images_per_second delivered age_s client",
 	 "no reader is attached"},
 	{"producers", ROW_PRODUCER,
 	 "producer pid uid code place state sample since_s lent made failed sample_ms cpu_s memory",

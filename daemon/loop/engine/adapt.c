@@ -2,8 +2,8 @@
 #include "loop/engine/adapt.h"
 
 #include "base/log.h"
+#include "loop/meter/wait_time.h"
 #include "loop/state/core.h"
-#include "loop/state/wait_time.h"
 
 void adapt_init(struct adapt *adapt, unsigned processors)
 {

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "loop/state/wait_time.h"
+#include "loop/meter/wait_time.h"
 
 struct core;
 struct reader;

@@ -30,6 +30,18 @@ static void account_shares(struct core *core, const struct wait_time *wait, doub
 		core->wait_pending = pending < 1 ? pending : 1;
 }
 
+/* A trainer waits when it does not work, from the attach on until the end. */
+static void account_minute(struct reader *reader, double seconds)
+{
+	const struct wait_time *wait = &reader->wait;
+	double trainer = (double)(wait->ns[WAIT_TRAINER] - wait->ticked_ns[WAIT_TRAINER]) * 1e-9;
+	double attached = (double)(wait->since_ns - reader->attached_ns) * 1e-9;
+	double waited = (attached < seconds ? attached : seconds) - trainer;
+	if (wait->state == WAIT_FOR_NOTHING)
+		waited = 0;
+	minute_add(&reader->minute, reader->announced - reader->rate_base, waited / seconds);
+}
+
 void measure_tick(struct core *core, double seconds)
 {
 	list_for_each(stream, next, &core->streams, struct stream, link)
@@ -39,10 +51,11 @@ void measure_tick(struct core *core, double seconds)
 		core->wait_shares[i] = 0;
 	core->wait_pending = 0;
 	list_for_each(reader, after, &core->readers, struct reader, in_core) {
+		measure_wait(reader);
+		account_minute(reader, seconds);
+		account_shares(core, &reader->wait, seconds);
 		reader->rate =
 			smoothed_rate(reader->rate, reader->announced, &reader->rate_base, seconds);
-		measure_wait(reader);
-		account_shares(core, &reader->wait, seconds);
 		wait_time_tick(&reader->wait, seconds);
 	}
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
-#include "loop/state/wait_time.h"
+#include "loop/meter/wait_time.h"
 
 struct reader;
 struct stream;

@@ -62,6 +62,7 @@ struct row_reader reader_row(const struct reader *reader)
 		.share_decode = share[WAIT_DECODE],
 		.share_slot = share[WAIT_SLOT],
 		.limited_by = limited_by,
+		.waited = minute_waited(&reader->minute),
 	};
 }
 

@@ -16,11 +16,11 @@
 #include "dataset/dataset.h"
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
+#include "loop/meter/histogram.h"
+#include "loop/meter/wait_time.h"
 #include "loop/os/task.h"
 #include "loop/state/auto_threads.h"
 #include "loop/state/folders.h"
-#include "loop/state/histogram.h"
-#include "loop/state/wait_time.h"
 #include "proto/message.h"
 
 struct bad_samples;

@@ -11,9 +11,10 @@
 #include <sys/types.h>
 
 #include "base/list.h"
+#include "loop/meter/minute.h"
+#include "loop/meter/wait_time.h"
 #include "loop/state/ring.h"
 #include "loop/state/share.h"
-#include "loop/state/wait_time.h"
 
 struct flow;
 struct lease_book;
@@ -103,6 +104,7 @@ struct reader {
 	struct wait_sample last_made; /* the sample that completed its last batch */
 	uint64_t rate_base;
 	double rate;
+	struct minute minute;
 };
 
 /* Would it take another batch? */

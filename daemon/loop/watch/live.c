@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "loop/policy/reader_status.h"
 #include "loop/policy/rows.h"
 #include "loop/state/bad_samples.h"
@@ -94,7 +95,7 @@ static void write_row(struct writer *writer, enum row_kind kind, const void *row
 #define WAITS_KEYS "limited_by share_trainer share_storage share_decode share_slot"
 #define READER_KEYS                                                                                \
 	"reader stream rank world epoch state waits_for leased inflight "                          \
-	"images_per_second " WAITS_KEYS
+	"images_per_second waited " WAITS_KEYS
 #define STREAM_KEYS "stream dataset readers ring_bytes images_per_second " WAITS_KEYS
 #define DATASET_KEYS "dataset state samples"
 #define BAD_KEYS "dataset sample count name"
@@ -110,6 +111,36 @@ static void write_readers(struct writer *writer, const struct core *core, bool n
 		const struct row_reader row = reader_row(reader);
 		writer_add(writer, "%s", comma(count++));
 		write_row(writer, ROW_READER, &row, names ? READER_KEYS " job" : READER_KEYS);
+	}
+	writer_add(writer, "]");
+}
+
+/* By reader, what was delivered to it in each second of its last minute, oldest first. */
+static void write_minutes(struct writer *writer, const struct core *core)
+{
+	unsigned count = 0;
+	writer_add(writer, ",\"minutes\":{");
+	list_for_each(reader, next, &core->readers, struct reader, in_core) {
+		if (count >= LIVE_MOST)
+			break;
+		writer_add(writer, "%s\"%" PRIu64 "\":[", comma(count++), reader->id);
+		for (unsigned i = 0; i < minute_kept(&reader->minute); i++)
+			writer_add(writer, "%s%u", comma(i),
+				   minute_second(&reader->minute, i)->delivered);
+		writer_add(writer, "]");
+	}
+	writer_add(writer, "}");
+}
+
+/* Seconds ago and what, the newest first. They may name files and jobs. */
+static void write_warnings(struct writer *writer, bool names)
+{
+	const struct log_past *past;
+	writer_add(writer, ",\"warnings\":[");
+	for (unsigned i = 0; names && i < LOG_PAST && (past = log_past(i))->at_ns; i++) {
+		writer_add(writer, "%s[%.0f,", comma(i), (double)(clock_ns() - past->at_ns) * 1e-9);
+		writer_add_json(writer, past->text);
+		writer_add(writer, "]");
 	}
 	writer_add(writer, "]");
 }
@@ -285,7 +316,9 @@ void live_write(struct writer *writer, struct watch *watch, bool names)
 	write_history(writer, watch);
 	write_limits(writer, watch);
 	write_troubles(writer, core);
+	write_warnings(writer, names);
 	write_readers(writer, core, names);
+	write_minutes(writer, core);
 	write_streams(writer, core, names);
 	write_datasets(writer, core, names);
 	write_producers(writer, core, names);

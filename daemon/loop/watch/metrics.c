@@ -8,10 +8,10 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "loop/meter/histogram.h"
 #include "loop/policy/reader_status.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
-#include "loop/state/histogram.h"
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"

@@ -2,8 +2,8 @@
 /* Tokens, the last minutes, texts that grow, histograms. */
 #include <string.h>
 
+#include "loop/meter/histogram.h"
 #include "loop/state/core.h"
-#include "loop/state/histogram.h"
 #include "loop/watch/watch.h"
 #include "loop/watch/writer.h"
 #include "tests/unit/test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "loop/state/histogram.h"
+#include "loop/meter/histogram.h"
 
 const uint64_t histogram_bounds_ns[HISTOGRAM_BOUNDS] = {
 	10000,	   25000,      50000,	   100000,     250000,	    500000,    1000000,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loop/state/wait_time.h"
+#include "loop/meter/wait_time.h"
 #include "tests/unit/test.h"
 
 static struct wait_time wait_from(enum wait_state state, uint64_t now_ns)

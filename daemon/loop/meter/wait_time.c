@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "loop/state/wait_time.h"
+#include "loop/meter/wait_time.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * is storage, the rest is decode. Kept since the attach, and for about the last ten seconds.
  * Arithmetic on the times it is given; any thread.
  */
-#ifndef STOKER_LOOP_STATE_WAIT_TIME_H
-#define STOKER_LOOP_STATE_WAIT_TIME_H
+#ifndef STOKER_LOOP_METER_WAIT_TIME_H
+#define STOKER_LOOP_METER_WAIT_TIME_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * batch. Bounds are fixed, three a decade from 10 us to 10 s. Loop thread; knows nothing of who
  * adds and who shows.
  */
-#ifndef STOKER_LOOP_STATE_HISTOGRAM_H
-#define STOKER_LOOP_STATE_HISTOGRAM_H
+#ifndef STOKER_LOOP_METER_HISTOGRAM_H
+#define STOKER_LOOP_METER_HISTOGRAM_H
 
 #include <stdint.h>
 
