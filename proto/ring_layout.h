@@ -61,11 +61,14 @@ struct segment_narrow {
 };
 
 /* Ways in which the samples of a field lie in their slots. Readers leave out a field of a kind that
- * they do not know. 2 is kept for fields whose shape is a batch's own: such a row has the largest
- * shape, and the samples of a batch lie one behind the other from its first slot on. */
+ * they do not know. */
 enum segment_kind {
 	SEGMENT_PLAIN = 0,
 	SEGMENT_RAGGED = 1, /* each with its shape in front of it, see SEGMENT_RAGGED_AT */
+	/* Pictures with the height and width of their BATCH: two numbers of `shape`, side by side,
+	 * are 0, and `stride` is what the largest sample takes. Those of a batch lie one behind the
+	 * other, see `origin` of BATCH. */
+	SEGMENT_SIZED = 2,
 };
 
 /* Place of the numbers of a ragged sample in its slot. In front of them stand `dims` numbers of
@@ -76,9 +79,9 @@ enum segment_kind {
 struct segment_field {
 	char name[SEGMENT_NAME_MAX];	  /* image, label, index; zero-padded */
 	char dtype[16];			  /* a type of numbers, see below; zero-padded */
-	uint32_t kind;			  /* 0: plain; 1: ragged; else leave the field out */
+	uint32_t kind;			  /* 0: plain; 1: ragged; 2: sized; else leave it out */
 	uint32_t dims;			  /* of one sample; 0 is a scalar */
-	uint32_t shape[SEGMENT_DIMS_MAX]; /* of one sample; of a ragged one, 0 is any number */
+	uint32_t shape[SEGMENT_DIMS_MAX]; /* of one sample; 0: any number, or that of BATCH */
 	uint64_t stride;		  /* bytes from one slot to the next */
 	uint64_t offset;		  /* bytes from the start of the segment to slot 0 */
 	uint8_t more[24];		  /* zero */

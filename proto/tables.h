@@ -168,7 +168,9 @@
 	READER(text, secret, OPTIONAL, 0, 0, 16,                                                   \
 	       "of a dataset of kind code: 16 bytes that its producers show, too")                 \
 	READER(uint, page, OPTIONAL, 1, 1, U32,                                                    \
-	       "newest version of a ring's header that the client reads")
+	       "newest version of a ring's header that the client reads")                          \
+	READER(boolean, accept_sizes, OPTIONAL, 0, 0, 1,                                           \
+	       "the client takes batches of several sizes (height and width of BATCH)")
 #define ATTACH_FIELDS(F) ATTACH_TABLE(F, F, F, F)
 
 #define PROGRESS_FIELDS(F)                                                                         \
@@ -221,7 +223,11 @@
 	  "CLOCK_MONOTONIC when a worker had made its last sample")                                \
 	F(uint, wrapped, OPTIONAL, 0, 0, 1048576, "samples at its end that are of the next epoch") \
 	F(text, dataset_fingerprint, OPTIONAL, 0, 32, 32,                                          \
-	  "once, when it is known and ATTACHED did not say it")
+	  "once, when it is known and ATTACHED did not say it")                                    \
+	F(uint, height, OPTIONAL, 0, 0, 16384,                                                     \
+	  "of its images, where the ring's header has 0; 0: as the header says")                   \
+	F(uint, width, OPTIONAL, 0, 0, 16384, "likewise")                                          \
+	F(uint, origin, OPTIONAL, 0, 0, U32, "slot from which on such fields are packed")
 
 #define RELEASE_FIELDS(F) F(uint, lease, REQUIRED, 0, 0, U64, "that of the BATCH")
 

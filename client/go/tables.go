@@ -105,6 +105,7 @@ var messageTypes = []messageType{
 		{key: "expect_description", kind: kindText, max: 32},
 		{key: "secret", kind: kindText, max: 16},
 		{key: "page", kind: kindUint, def: 1, min: 1, max: 4294967295},
+		{key: "accept_sizes", kind: kindBoolean, max: 1},
 	}},
 	{number: 11, name: "progress", fromDaemon: true, fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},
@@ -148,6 +149,9 @@ var messageTypes = []messageType{
 		{key: "ready_ns", kind: kindUint, max: 18446744073709551615},
 		{key: "wrapped", kind: kindUint, max: 1048576},
 		{key: "dataset_fingerprint", kind: kindText, min: 32, max: 32},
+		{key: "height", kind: kindUint, max: 16384},
+		{key: "width", kind: kindUint, max: 16384},
+		{key: "origin", kind: kindUint, max: 4294967295},
 	}},
 	{number: 15, name: "release", fields: []fieldType{
 		{key: "lease", kind: kindUint, required: true, max: 18446744073709551615},

@@ -14,6 +14,10 @@
 /* The most pixels of one picture, decoded or intermediate; where Pillow gives an error, too. */
 #define IMAGE_PIXELS_MAX 178956970u
 
+struct image_size {
+	int32_t width, height;
+};
+
 struct rect {
 	int32_t x, y, width, height;
 };

@@ -11,13 +11,30 @@
 
 #include <stdint.h>
 
+#define ORDER_ROUNDS 8
+
+/* An order with what its places have in common, where many of them are asked for. */
+struct order {
+	uint64_t n, key[ORDER_ROUNDS];
+	unsigned half;
+};
+void order_init(struct order *out, uint64_t seed, uint32_t epoch, uint64_t n);
+uint64_t order_get(const struct order *order, uint64_t position); /* as order_at() */
+
 /* `position` < n. Orders of different (seed, epoch) are independent for practical purposes. */
 uint64_t order_at(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t position);
 /* The inverse: the position of `index` (< n). */
 uint64_t order_find(uint64_t seed, uint32_t epoch, uint64_t n, uint64_t index);
 
 /* Seeds of further orders, independent of the order of `seed`. */
-enum order_purpose { ORDER_ECHO, ORDER_CLASS, ORDER_SHARDS, ORDER_WINDOW };
+enum order_purpose {
+	ORDER_ECHO,
+	ORDER_CLASS,
+	ORDER_SHARDS,
+	ORDER_WINDOW,
+	ORDER_RUNS,
+	ORDER_BUCKET,
+};
 uint64_t order_seed_for(uint64_t seed, enum order_purpose purpose, uint32_t epoch, uint64_t number);
 
 #endif

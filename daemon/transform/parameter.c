@@ -8,6 +8,7 @@
 #include "base/quote.h"
 #include "proto/pack.h"
 #include "statistics/statistics.h"
+#include "transform/buckets/size_list.h"
 
 /* Lengths that a list of a type may have, as a set of bits; and the type in words. */
 static const struct {
@@ -46,6 +47,7 @@ static const struct {
 	[PARAMETER_BANDS] = {1 << 1 | 1 << 3 | 1 << 4, false, "1, 3 or 4 numbers"},
 	[PARAMETER_NUMBERS] = {0x1fffe, false, "a number, or a list of up to 16"},
 	[PARAMETER_WHOLES] = {0x1fffe, true, "a whole number, or a list of up to 16"},
+	[PARAMETER_SIZES] = {0, true, "a list of (height, width)"},
 };
 
 const char *parameter_type_words(enum parameter_type type)
@@ -319,6 +321,8 @@ int parameter_parse(struct parameter *out, const struct parameter_row *row,
 		return parse_choice(out, row, value, fault);
 	case PARAMETER_NAME:
 		return parse_name(out, row, value, fault);
+	case PARAMETER_SIZES:
+		return size_list_parse(out, row, value, fault) ? PARAMETER_E_VALUE : 0;
 	case PARAMETER_PAINT:
 		return parse_paint(out, row, value, fault);
 	case PARAMETER_BOOLEAN:
@@ -383,6 +387,9 @@ void parameter_write(FILE *file, const struct parameter_row *row, const struct p
 	case PARAMETER_BOOLEAN:
 	case PARAMETER_IGNORED:
 		fputs(parameter->number[0] != 0.0 ? "True" : "False", file);
+		return;
+	case PARAMETER_SIZES:
+		size_list_write(file, parameter);
 		return;
 	default:
 		break;
@@ -449,6 +456,9 @@ void parameter_pack(struct packer *packer, const struct parameter_row *row,
 			pack_float(packer, number[0]);
 		else
 			pack_numbers(packer, parameter, parameter->form == PARAMETER_FORM_LIST);
+		break;
+	case PARAMETER_SIZES:
+		size_list_pack(packer, parameter);
 		break;
 	case PARAMETER_BANDS:
 		if (exact && is_one_for_all(parameter))

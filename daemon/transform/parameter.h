@@ -42,9 +42,12 @@ enum parameter_type {
 	PARAMETER_BANDS,      /* as CHANNELS, or four numbers, of arrays with four channels */
 	PARAMETER_NUMBERS,    /* one or up to 16 numbers, to choose from */
 	PARAMETER_WHOLES,     /* the same of whole numbers */
+	PARAMETER_SIZES,      /* a list of (height, width), each once, kept in `number` by
+			       * buckets/size_list.h; or None */
 };
 
 #define PARAMETER_NUMBERS_MAX 16
+#define PARAMETER_SIZES_MAX 64
 #define PARAMETER_CHOICES_MAX 16
 
 /* The notation of a SHIFT. */
@@ -61,8 +64,8 @@ struct parameter_choices {
 };
 
 struct parameter {
-	unsigned count; /* 0 is None, or PAINT's "random" */
-	double number[PARAMETER_NUMBERS_MAX];
+	unsigned count; /* 0 is None, or PAINT's "random"; of sizes how many */
+	double number[PARAMETER_SIZES_MAX / 2];
 	enum parameter_form form;
 };
 

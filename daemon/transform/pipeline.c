@@ -21,7 +21,7 @@
 #define ORDINARY_HEIGHT 375
 #define VIEWS_WORK_MAX (4 * PASSES_WORK_MAX) /* of all views of a sample */
 
-static int pipeline_write(struct pipeline *pipeline)
+int pipeline_write(struct pipeline *pipeline)
 {
 	size_t size;
 	free(pipeline->text);
@@ -70,8 +70,7 @@ static int pipeline_measure(struct pipeline *pipeline, struct fault *fault)
 	return 0;
 }
 
-/* Once the size of images is known. */
-static int pipeline_finish(struct pipeline *pipeline, struct fault *fault)
+int pipeline_finish(struct pipeline *pipeline, struct fault *fault)
 {
 	const struct transform_list *list = &pipeline->list;
 	struct fault why;
@@ -166,6 +165,11 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 				 &why) != 0)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
 	const struct transform_list *list = &pipeline->list;
+	if (list->sizes ? list->views > 1 || pipeline->front
+			: pipeline->front && pipeline->front->list.sizes)
+		return fault_say(fault, PIPELINE_E_TRANSFORM,
+				 "transforms: Buckets cannot be combined with Map, FiveCrop and "
+				 "TenCrop");
 	r = list->sized ? pipeline_finish(pipeline, fault) : 0;
 	if (r)
 		return r;

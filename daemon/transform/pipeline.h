@@ -75,6 +75,22 @@ bool pipeline_is_gray(const struct pipeline *pipeline);
 /* Does it take pictures with their alpha? */
 bool pipeline_takes_alpha(const struct pipeline *pipeline);
 
+/*
+ * Buckets: the sizes in which images come out, of which a sample has one; 0: the list has no
+ * Buckets, and all have one size. The pipeline itself is that of bucket 0; the others are copies.
+ */
+uint32_t pipeline_buckets(const struct pipeline *pipeline);
+/* The size by which a picture's bucket is chosen. */
+struct image_size pipeline_bucket_size(const struct pipeline *pipeline, uint32_t bucket);
+/* The length of runs in the order; 0: nobody has said it, and then it has to be set, which changes
+ * the text. 0 or -ENOMEM. */
+uint64_t pipeline_run(const struct pipeline *pipeline);
+int pipeline_set_run(struct pipeline *pipeline, uint64_t run);
+/* The pipeline of one bucket, once the whole is settled; the caller's. 0, PIPELINE_E_TRANSFORM or
+ * -ENOMEM. */
+int pipeline_of_bucket(struct pipeline **out, const struct pipeline *pipeline, uint32_t bucket,
+		       struct fault *fault);
+
 /* Does the list give all images one size, whatever comes in? */
 bool pipeline_has_size(const struct pipeline *pipeline);
 

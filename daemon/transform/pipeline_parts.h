@@ -38,4 +38,9 @@ struct pipeline_scratch {
 	struct tensor_ops_scratch ops;
 };
 
+/* Write its canonical text. 0 or -ENOMEM. */
+int pipeline_write(struct pipeline *pipeline);
+/* Make what hangs on the size of images, once that is known. 0 or PIPELINE_E_TRANSFORM. */
+int pipeline_finish(struct pipeline *pipeline, struct fault *fault);
+
 #endif

@@ -21,7 +21,8 @@ const struct parameter_row *transform_row_size(const struct transform_row *row)
 {
 	const struct parameter_row *end = row->parameters + TRANSFORM_PARAMETERS_MAX;
 	for (const struct parameter_row *at = row->parameters; at < end && at->name; at++)
-		if (at->type == PARAMETER_SIZE || at->type == PARAMETER_EDGE)
+		if (at->type == PARAMETER_SIZE || at->type == PARAMETER_EDGE ||
+		    at->type == PARAMETER_SIZES)
 			return at;
 	return NULL;
 }

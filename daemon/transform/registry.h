@@ -56,6 +56,8 @@ struct transform_row {
 	const char *name;
 	struct parameter_row parameters[TRANSFORM_PARAMETERS_MAX]; /* a NULL name ends them */
 
+	/* Optional: fills in what follows from other parameters. As check(). */
+	int (*complete)(struct transform *transform, struct fault *fault);
 	/* Optional: checks parameters against each other. 0, or TRANSFORM_E_VALUE with a message.
 	 */
 	int (*check)(const struct transform *transform, struct fault *fault);
@@ -111,11 +113,12 @@ struct transform_row {
 	/* --- facts; with `add` or `draw` --- */
 
 	bool pictures_only; /* of tensors torchvision makes something else: not after ToTensor */
-	bool fixes_size;    /* its size, if that is (height, width), is that of its results */
-	bool refuses_size;  /* cannot take a picture that is smaller than that, or larger */
-	bool needs_boxes;   /* it is about the boxes of a sample, which must have them */
-	bool resizes;	    /* it is a resize, by the filter that is its choice; also with alpha */
-	unsigned views;	    /* how many pictures it makes of one; 0: one */
+	bool fixes_size; /* its size, if that is (height, width), is that of its results; of several
+			  * sizes, that of the bucket that is made */
+	bool refuses_size; /* cannot take a picture that is smaller than that, or larger */
+	bool needs_boxes;  /* it is about the boxes of a sample, which must have them */
+	bool resizes;	   /* it is a resize, by the filter that is its choice; also with alpha */
+	unsigned views;	   /* how many pictures it makes of one; 0: one */
 
 	/* With `normalize`, `generate` or `mix`: it makes fractions, which uint8 cannot hold. */
 	bool fractions;
@@ -135,8 +138,13 @@ static inline uint32_t transform_views(const struct transform *transform)
 {
 	return transform->row->views ? transform->row->views : 1;
 }
-/* The first parameter that is a size; NULL: there is none. */
+/* The first parameter that is a size, or sizes; NULL: there is none. */
 const struct parameter_row *transform_row_size(const struct transform_row *row);
+/* Does it make pictures of several sizes, which are its first parameter? */
+static inline bool transform_sizes(const struct transform *transform)
+{
+	return transform->row->parameters[0].type == PARAMETER_SIZES;
+}
 /* May its results differ from sample to sample of one picture? */
 bool transform_row_random(const struct transform_row *row);
 /* Can masks, boxes and points not be moved as it moves the picture? */

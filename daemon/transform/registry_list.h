@@ -15,6 +15,7 @@
 	X(random_resized_crop)                                                                     \
 	X(random_horizontal_flip)                                                                  \
 	X(random_vertical_flip)                                                                    \
+	X(buckets)                                                                                 \
 	X(pad)                                                                                     \
 	X(to_tensor)                                                                               \
 	X(normalize)                                                                               \

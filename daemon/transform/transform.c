@@ -113,7 +113,9 @@ int transform_parse(struct transform *out, const struct value *map, struct fault
 			return fault_say(fault, TRANSFORM_E_VALUE, "%s needs '%s'",
 					 parsed.row->name, parsed.row->parameters[i].name);
 	}
-	r = parsed.row->check ? parsed.row->check(&parsed, fault) : 0;
+	r = parsed.row->complete ? parsed.row->complete(&parsed, fault) : 0;
+	if (r == 0 && parsed.row->check)
+		r = parsed.row->check(&parsed, fault);
 	if (r == 0)
 		*out = parsed;
 	return r;

@@ -27,6 +27,7 @@ struct transform {
 	const struct transform_row *row;
 	unsigned behind; /* how many of the entries behind it are inside of it */
 	double weight;	 /* inside of a RandomChoice: how likely it is to be chosen */
+	unsigned bucket; /* of PARAMETER_SIZES the one that is made */
 	struct parameter values[TRANSFORM_PARAMETERS_MAX]; /* as in row->parameters */
 };
 

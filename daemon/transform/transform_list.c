@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "proto/pack.h"
+#include "transform/buckets/size_list.h"
 #include "transform/list_channels.h"
 #include "transform/registry.h"
 #include "transform/steps_draw.h"
@@ -49,15 +50,17 @@ static bool fills(const struct transform *transform)
 	return at >= 0 && (fill[0] != 0 || fill[1] != 0 || fill[2] != 0);
 }
 
-/* The (height, width) of every result; NULL: it depends on the picture. */
-static const double *fixed_size(const struct transform *transform)
+/* The size of every result; a width of 0: it depends on the picture. */
+static struct image_size fixed_size(const struct transform *transform)
 {
 	const struct transform_row *row = transform->row;
-	if (!row->fixes_size)
-		return NULL;
-	const struct parameter *size =
-		&transform->values[transform_row_size(row) - row->parameters];
-	return size->count == 2 ? size->number : NULL;
+	if (transform_sizes(transform))
+		return size_list_get(&transform->values[0], transform->bucket);
+	const ptrdiff_t at = row->fixes_size ? transform_row_size(row) - row->parameters : 0;
+	const struct parameter *size = &transform->values[at];
+	if (!row->fixes_size || size->count != 2)
+		return (struct image_size){0};
+	return (struct image_size){(int32_t)size->number[1], (int32_t)size->number[0]};
 }
 
 /* The size of images behind a transform, from that before it. */
@@ -65,7 +68,7 @@ static int check_extent(struct check *check, const struct transform *transform,
 			struct extent *extent, struct fault *fault)
 {
 	const struct transform_row *row = transform->row;
-	const double *size = fixed_size(transform);
+	const struct image_size size = fixed_size(transform);
 	const char *unsized = row->unsized ? row->unsized(transform, extent->sized) : NULL;
 	const struct draw_key key = {0};
 	struct steps *steps = &check->steps;
@@ -73,13 +76,13 @@ static int check_extent(struct check *check, const struct transform *transform,
 	if (unsized) {
 		*extent = (struct extent){0};
 		check_say(check, &check->open, "%s", unsized);
-	} else if (extent->sized && (row->refuses_size || !size)) {
+	} else if (extent->sized && (row->refuses_size || !size.width)) {
 		steps_begin(steps, extent->width, extent->height);
 		if (steps_draw_one(steps, transform, 0, &key, &why) != 0)
 			return check_say(check, fault, "%s", why.text);
 		*extent = (struct extent){true, steps->size[0], steps->size[1]};
-	} else if (size) {
-		*extent = (struct extent){true, (int32_t)size[1], (int32_t)size[0]};
+	} else if (size.width) {
+		*extent = (struct extent){true, size.width, size.height};
 	}
 	return 0;
 }
@@ -107,6 +110,11 @@ static int check_picture(struct check *check, const struct transform *transform,
 				 "%s stands after ToTensor, where torchvision would give other "
 				 "results than for a picture: put it before",
 				 transform->row->name);
+	if (transform_sizes(transform) && (check->depth > 0 || check->list->sizes))
+		return check_say(check, fault, "%s stands behind another, or inside of a transform",
+				 transform->row->name);
+	if (transform_sizes(transform))
+		check->list->sizes = check->list->count;
 	return transform_views(transform) > 1 ? check_views(check, transform, fault) : 0;
 }
 

@@ -36,6 +36,7 @@ struct transform_list {
 	bool tensor;	       /* it has ToTensor */
 	bool padded;	       /* it has Pad(to=...) */
 	const char *boxed;     /* the first transform that needs boxes, by name; NULL: none */
+	unsigned sizes;	       /* one more than the place of Buckets in `pictures`; 0: none */
 	unsigned index;	       /* of its first transform, whose draws it is (draws.h) */
 };
 

@@ -238,7 +238,7 @@ static void chain_show(const struct job *job)
 	uint64_t now_ns = job->recipe->keeper.pictures ? clock_ns() : 0;
 	for (; job; job = job->sharer) {
 		const struct job_recipe *recipe = job->recipe;
-		if (recipe->keeper.pictures && !recipe->sampler)
+		if (recipe->keeper.pictures && job_has_course(recipe))
 			courses_show(picture_set_courses(recipe->keeper.pictures), job->owner,
 				     job->key.epoch * recipe->count + job->key.position, now_ns);
 	}

@@ -101,6 +101,34 @@ uint32_t fields_page(const struct fields *fields)
 	return 1;
 }
 
+/* Find where the height of a picture stands in the shape of a field; the width is behind it. */
+static uint32_t height_at(const struct fields *fields, uint32_t field, const char *layout)
+{
+	uint32_t dims = fields->field[field].dims;
+	bool channels_last = field == FIELD_IMAGE && strcmp(layout, "NHWC") == 0;
+	return channels_last ? dims - 3 : dims - 2;
+}
+
+void fields_make_sized(struct fields *fields, const struct pipeline *pipeline)
+{
+	const char *layout = pipeline_output(pipeline).layout;
+	for (uint32_t i = 0; i < fields->count; i++) {
+		struct field *field = &fields->field[i];
+		if (i != FIELD_IMAGE && (i != fields->mask || !fields->mask))
+			continue;
+		uint32_t at = height_at(fields, i, layout);
+		field->kind = SEGMENT_SIZED;
+		field->shape[at] = field->shape[at + 1] = 0;
+	}
+}
+
+void fields_join(struct fields *fields, const struct fields *other)
+{
+	for (uint32_t i = 0; i < fields->count; i++)
+		if (other->field[i].bytes > fields->field[i].bytes)
+			fields->field[i].bytes = other->field[i].bytes;
+}
+
 size_t fields_view_bytes(const struct fields *fields, uint32_t field)
 {
 	return fields->field[field].bytes / fields->views;

@@ -36,7 +36,7 @@ struct field {
 	char name[SEGMENT_NAME_MAX], dtype[16]; /* as in struct segment_field */
 	enum segment_kind kind;
 	uint32_t dims, shape[SEGMENT_DIMS_MAX];
-	size_t bytes; /* of one sample; of a ragged one, of its slot */
+	size_t bytes; /* of one sample; of a ragged one, of its slot; of a sized one, of the largest */
 };
 
 struct fields {
@@ -70,6 +70,10 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 		struct fault *fault);
 /* The oldest version of a ring's header that can say these fields. */
 uint32_t fields_page(const struct fields *fields);
+/* Make images and masks those of a ring with samples of several sizes (SEGMENT_SIZED), of which
+ * fields_join() has told the others: a slot has room for the largest. */
+void fields_make_sized(struct fields *fields, const struct pipeline *pipeline);
+void fields_join(struct fields *fields, const struct fields *other);
 /* Bytes of one view of a field that has several. */
 size_t fields_view_bytes(const struct fields *fields, uint32_t field);
 

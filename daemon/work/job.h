@@ -18,6 +18,7 @@
 #include "dataset/dataset.h"
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
+#include "sampler/bucket_order.h"
 #include "sampler/sampler.h"
 #include "stage/stage.h"
 #include "statistics/moments.h"
@@ -64,6 +65,10 @@ struct job_recipe {
 	 * [first, first + count) of the dataset. */
 	const struct sampler *sampler;
 	uint64_t first, count;
+	/* Or those of one bucket: `count` entries of this order from `begin` on. NULL: no buckets.
+	 */
+	const struct bucket_order *buckets;
+	uint64_t begin;
 	unsigned substitutes; /* how many neighbours are tried in place of a bad sample; 0: none */
 };
 
@@ -116,7 +121,15 @@ struct job {
 
 static inline uint64_t job_sample(const struct job_recipe *recipe, uint64_t entry)
 {
+	if (recipe->buckets)
+		return bucket_order_sample(recipe->buckets, entry);
 	return recipe->sampler ? sampler_sample(recipe->sampler, entry) : recipe->first + entry;
+}
+
+/* Does an epoch go through all samples from first to last, or in an order of base/order.h? */
+static inline bool job_has_course(const struct job_recipe *recipe)
+{
+	return !recipe->sampler && !recipe->buckets;
 }
 
 static inline bool job_is_unwanted(const struct job *job)

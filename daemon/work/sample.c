@@ -54,7 +54,8 @@ static void sample_substitute(struct job *job, struct sample_kit *kit)
 		if (other.own.supply)
 			supply_spoil(other.own.supply, job->used, &job->key, other.outcome, why);
 		why = &other.fault;
-		job->used = job_sample(recipe, (job->entry + i) % recipe->count);
+		uint64_t next = (job->entry - recipe->begin + i) % recipe->count;
+		job->used = job_sample(recipe, recipe->begin + next);
 		chain_read(&other, &other.own, job->used, &job->key);
 		if (other.own.source.outcome == JOB_DONE)
 			chain_read_mask(&other, job->used);
@@ -156,7 +157,7 @@ static void sample_show(const struct job *job)
 	uint64_t now_ns = clock_ns();
 	for (; job; job = job->sharer) {
 		const struct job_recipe *recipe = job->recipe;
-		if (recipe->staged && !recipe->sampler)
+		if (recipe->staged && job_has_course(recipe))
 			courses_show(stage_set_courses(recipe->staged), job->owner,
 				     job->key.epoch * recipe->count + job->key.position, now_ns);
 	}

@@ -52,6 +52,7 @@ OTHER = {
     "priority": 20,
     "accept_moves": True,
     "page": 2,
+    "accept_sizes": True,
     "draft": True,
     "fields": [],
     "one_hot": True,

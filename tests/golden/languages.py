@@ -20,7 +20,8 @@ TABLES = tables.load()
 MADE = "made by tests/golden/languages.py from proto/tables.h"
 LIMITS = ("VERSION", "FRAME_MAX", "DEPTH_MAX", "NODES_MAX", "RUNS_MAX")
 # What a client says by itself.
-OWN = ("seq", "accept_fd", "accept_path", "accept_moves", "accept_names", "like", "page")
+OWN = ("seq", "accept_fd", "accept_path", "accept_moves", "accept_names", "accept_sizes", "like",
+       "page")
 # What has a type of its own in each language.
 TREES = ("dataset", "transforms", "sampler", "fields")
 ATTACH = next(message for message in TABLES.messages if message.name == "attach")

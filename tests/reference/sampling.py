@@ -13,7 +13,7 @@ ECHO_WINDOW = 32  # samples, if nobody says
 
 def order_seed_for(seed, purpose, epoch, number):
     """Seed of an order made from another's: purpose 0 is echo's, 1 a class's, 2 shards',
-    3 a window's."""
+    3 a window's, 4 runs', 5 a bucket's."""
     word = philox(seed, [number & WORD, epoch, number >> 32, WORD - 1 - purpose])
     return word[1] << 32 | word[0]
 
@@ -32,6 +32,30 @@ def shards_order(sizes, window, seed, epoch):
         own = order_seed_for(seed, 3, epoch, begin // window)
         out += [places[begin + order_at(own, epoch, size, at)] for at in range(size)]
     return out
+
+
+def nearest_bucket(sizes, height, width):
+    """The bucket of a picture, by its shape; sizes are (height, width). As diffusers' own."""
+    return min(range(len(sizes)), key=lambda i: (abs(height * sizes[i][1] - width * sizes[i][0]),
+                                                 -i))
+
+
+def bucket_order(buckets, run, seed, epoch, shuffle=True):
+    """Of samples with these buckets: for each run its samples, and how many of the first ones are
+    no repetitions."""
+    members = [[i for i, bucket in enumerate(buckets) if bucket == number]
+               for number in range(max(buckets) + 1)]
+    runs = []
+    for number, own in enumerate(members):
+        if shuffle:
+            key = order_seed_for(seed, 5, epoch, number)
+            own = [own[order_at(key, epoch, len(own), at)] for at in range(len(own))]
+        for first in range(0, len(own), run):
+            runs.append(([own[at % len(own)] for at in range(first, first + run)],
+                         min(run, len(own) - first)))
+    key = order_seed_for(seed, 4, epoch, 0)
+    return [runs[order_at(key, epoch, len(runs), at) if shuffle else at]
+            for at in range(len(runs))]
 
 
 def split(labels, fraction, validation, by_class):

@@ -175,6 +175,16 @@ def _apply(image, transform, uniform, below):
         top, left = (image.height - high) // 2, (image.width - wide) // 2
         return image.resize((width, height), Image.Resampling[filter_.name],
                             (left, top, left + wide, top + high)), None
+    if name == "Buckets":  # of the one size that this picture is given
+        height, width = transform["sizes"][0]
+        wide = image.width * height > width * image.height
+        scale = height / image.height if wide else width / image.width
+        image = image.resize((int(image.width * scale + 0.5), int(image.height * scale + 0.5)),
+                             Image.Resampling[filter_.name])
+        if transform.get("crop", "center") == "center":
+            return functional.center_crop(image, (height, width)), None
+        top, left = below(0, image.height - height + 1), below(1, image.width - width + 1)
+        return functional.crop(image, top, left, height, width), (top, left, height, width)
     if name == "CenterCrop":
         return functional.center_crop(image, pair(transform["size"])), None
     if name == "Pad":

@@ -101,6 +101,7 @@ export const MESSAGES = [
     ["expect_description", "text", false, 0, 0, 32],
     ["secret", "text", false, 0, 0, 16],
     ["page", "uint", false, 1, 1, 4294967295],
+    ["accept_sizes", "boolean", false, false, 0, 1],
   ] },
   { number: 11, name: "progress", fromDaemon: true, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],
@@ -144,6 +145,9 @@ export const MESSAGES = [
     ["ready_ns", "uint", false, 0, 0, 18446744073709551615n],
     ["wrapped", "uint", false, 0, 0, 1048576],
     ["dataset_fingerprint", "text", false, 0, 32, 32],
+    ["height", "uint", false, 0, 0, 16384],
+    ["width", "uint", false, 0, 0, 16384],
+    ["origin", "uint", false, 0, 0, 4294967295],
   ] },
   { number: 15, name: "release", fromDaemon: false, fields: [
     ["lease", "uint", true, 0, 0, 18446744073709551615n],

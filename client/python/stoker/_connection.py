@@ -368,6 +368,10 @@ class Connection:
                 raise self._lost(f": its ring is gone ({error.filename})") from error
             except (OSError, ValueError) as error:
                 raise ProtocolError(str(error)) from error
+        if message.name == "batch" and message.fields["height"]:
+            fields = message.fields
+            fields["runs"] = _ring.Sized(fields["runs"], (fields["height"], fields["width"]),
+                                         fields["origin"])
         if message.name == "producer" and self._fds:
             message.fields["fd"] = self._fds.pop(0)
         if self._fds and not self._reader.partial:

@@ -260,7 +260,8 @@ class Copier:
             arrays = {}
             try:
                 for name, pieces in sources.items():
-                    arrays[name], to = device.empty(ring.fields[name], fields["count"])
+                    arrays[name], to = device.empty(
+                        ring.field_of(name, fields["runs"]), fields["count"])
                     for source, length in pieces:
                         runtime.copy(to, source, length, device.stream)
                         to += length

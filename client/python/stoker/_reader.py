@@ -15,7 +15,7 @@ from . import _resize
 from ._given import Given, given_of
 from ._in_memory import InMemory
 from ._patience import Patience
-from ._share import Share
+from ._share import Runs, Share
 from ._tables import BYTES
 from ._wire import Received
 from .batch import Batch
@@ -96,7 +96,8 @@ class Reader:
             raise
         self.dataset_fingerprint: str = attached["dataset_fingerprint"]
         self.samples: int = attached["samples"]
-        self.share = Share(self.samples, self.batch_size, self.rank, self.world_size,
+        shared = Runs if self.ring.sized else Share
+        self.share = shared(self.samples, self.batch_size, self.rank, self.world_size,
                             request.get("last_batch") or "short")
         if attached["note"]:
             _log.warning("the dataset: %s", plain(attached["note"]))

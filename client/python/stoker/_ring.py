@@ -36,7 +36,7 @@ PAGE_VERSION = 2  # the newest that is read
 _PAGE = 4096
 _HEADER_MAX = 1 << 20
 _FIELDS_MAX = 16  # of version 1
-_PLAIN, _RAGGED = 0, 1
+_PLAIN, _RAGGED, _SIZED = 0, 1, 2
 FIELDS = ("image", "label", "index")  # every ring has them
 # numpy has no bfloat16: its bits are given as uint16.
 _TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8",
@@ -51,7 +51,8 @@ _COPIED_BYTES = 65536  # copying less costs less than watching its pages
 class Field(NamedTuple):
     """One array of the ring: ``shape`` is of one sample, slot i is at offset + i * stride. Where
     ``ragged`` is set each sample has a shape of its own, with any number where ``shape`` has 0;
-    "text" and "bytes" are of such fields."""
+    "text" and "bytes" are of such fields. Where ``sized`` is set a height and width of 0 are those
+    of each batch."""
 
     dtype: str
     typestr: str
@@ -59,6 +60,7 @@ class Field(NamedTuple):
     stride: int
     offset: int
     ragged: bool = False
+    sized: bool = False
 
     def room(self) -> int:
         """Bytes of numbers that a sample of a ragged field may have."""
@@ -92,6 +94,16 @@ def _form(field: Field, count: int) -> Tuple[Tuple[int, ...], str]:
         ((count, *field.shape), field.typestr)
 
 
+class Sized(List[Sequence[int]]):
+    """The runs of a batch whose images have a height and width of their own, and the slot from
+    which on their samples lie one behind the other."""
+
+    def __init__(self, runs: Iterable[Sequence[int]], size: Tuple[int, int], origin: int) -> None:
+        super().__init__(runs)
+        self.size = size
+        self.origin = origin
+
+
 def _array(field: Field, address: int, count: int, owner: object) -> np.ndarray[Any, Any]:
     """An array at an address that keeps ``owner`` alive."""
     memory: Any = (ctypes.c_char * (count * field.stride)).from_address(address)
@@ -116,6 +128,22 @@ class Ring:
         self._memory: Optional[mmap.mmap] = memory
         self._fd = fd
 
+    @property
+    def sized(self) -> bool:
+        """Have its batches several sizes?"""
+        return any(field.sized for field in self.fields.values())
+
+    def field_of(self, name: str, runs: Sequence[Sequence[int]]) -> Field:
+        """A field as it is in this batch: slot i is where it says, also of a sized one."""
+        field = self.fields[name]
+        if not field.sized or not isinstance(runs, Sized):
+            return field
+        size = iter(runs.size)
+        shape = tuple(edge or next(size) for edge in field.shape)
+        stride = prod(shape) * np.dtype(field.typestr).itemsize
+        return field._replace(shape=shape, stride=stride,
+                              offset=field.offset + runs.origin * (field.stride - stride))
+
     def take(self, fields: Iterable[str], runs: Sequence[Sequence[int]],
              lease: Lease) -> Dict[str, Any]:
         """These fields of the slots of a batch, each (count, *shape), by name; a list of samples of
@@ -134,7 +162,7 @@ class Ring:
 
     def _take(self, name: str, runs: Sequence[Sequence[int]],
               lease: Lease) -> np.ndarray[Any, Any]:
-        field, (first, _) = self.fields[name], runs[0]
+        field, (first, _) = self.field_of(name, runs), runs[0]
         count = sum(size for _, size in runs)
         offset, length = first * field.stride, count * field.stride
         if name not in _COPIED and length >= _COPIED_BYTES and self._is_one(field, runs):
@@ -182,9 +210,10 @@ class Ring:
     def shared(self, name: str, runs: Sequence[Sequence[int]]) -> np.ndarray[Any, Any]:
         """These slots of a field: (count, *shape), read-only, not copied. Raises ValueError if
         take() had to copy them."""
-        field, (first, count) = self.fields[name], runs[0]
+        field = self.fields[name]
+        first, _ = runs[0]
         if len(runs) == 1:
-            return self._slots[name][first:first + count]
+            return self.parts(name, runs)[0]
         if name not in self._twice or not self._is_one(field, runs):
             raise ValueError(f"the batch's {name} is in two parts of the ring: use its array, "
                              "which is a copy")
@@ -208,6 +237,12 @@ class Ring:
 
     def parts(self, name: str, runs: Sequence[Sequence[int]]) -> List[np.ndarray[Any, Any]]:
         """These slots of a field, read-only, not copied: an array for each run."""
+        field = self.field_of(name, runs)
+        if field.sized:
+            if self._memory is None:
+                raise ValueError("the ring was closed")
+            return [np.ndarray((count, *field.shape), field.typestr, self._memory,
+                               field.offset + first * field.stride) for first, count in runs]
         slots = self._slots[name]
         return [slots[first:first + count] for first, count in runs]
 
@@ -255,7 +290,15 @@ class Ring:
             if first + size > self.slots:
                 return False
             count -= size
-        return count == 0
+        return count == 0 and (not self.sized or self._has_sizes(runs))
+
+    def _has_sizes(self, runs: Sequence[Sequence[int]]) -> bool:
+        """Is the one run of this batch, with its size, inside of each field?"""
+        if not isinstance(runs, Sized) or len(runs) != 1 or runs.origin > runs[0][0] or \
+                0 in runs.size:
+            return False
+        return all(self.field_of(name, runs).stride <= field.stride
+                   for name, field in self.fields.items())
 
 
 def open_ring(fields: Dict[str, Any], fd: Optional[int], uid: int) -> Ring:
@@ -351,7 +394,7 @@ def _row(memory: mmap.mmap, version: int, at: int) -> Tuple[str, _Row]:
 
 
 def _known(row: _Row) -> bool:
-    return row.dtype in _TYPES and row.kind <= _RAGGED
+    return row.dtype in _TYPES and row.kind <= _SIZED
 
 
 def _text(padded: bytes) -> str:
@@ -361,12 +404,20 @@ def _text(padded: bytes) -> str:
 def _parse_field(label: str, row: _Row, slots: int, begin: int, total: int) -> Field:
     if not _known(row) or row.dims > len(row.shape):
         raise ProtocolError(f"the ring's field {label!r} has an unknown type or shape")
-    shape, ragged = row.shape[:row.dims], row.kind == _RAGGED
-    item = np.dtype(_TYPES[row.dtype]).itemsize
-    unit = max(item, 8) if ragged else item
-    fits = row.dims > 0 and row.stride >= _ragged_at(row.dims) if ragged else \
-        row.stride == prod(shape) * item
+    shape, item = row.shape[:row.dims], np.dtype(_TYPES[row.dtype]).itemsize
+    ragged, sized = row.kind == _RAGGED, row.kind == _SIZED
+    if ragged:
+        unit, fits = max(item, 8), row.dims > 0 and row.stride >= _ragged_at(row.dims)
+    elif sized:
+        unit, fits = item, _is_sized(shape) and row.stride >= prod(filter(None, shape)) * item
+    else:
+        unit, fits = item, row.stride == prod(shape) * item
     if not fits or row.offset % unit or row.stride % unit or row.offset < begin or \
             row.offset + slots * row.stride > total:
         raise ProtocolError(f"the ring's field {label!r} is outside of it")
-    return Field(row.dtype, _TYPES[row.dtype], shape, row.stride, row.offset, ragged)
+    return Field(row.dtype, _TYPES[row.dtype], shape, row.stride, row.offset, ragged, sized)
+
+
+def _is_sized(shape: Tuple[int, ...]) -> bool:
+    """Has it two zeros, side by side, for a height and a width?"""
+    return shape.count(0) == 2 and shape[shape.index(0) + 1] == 0

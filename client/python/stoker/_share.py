@@ -54,3 +54,18 @@ class Share(NamedTuple):
             good = 0 <= inside < self.batch_size
         return good and fields["epoch"] == first.epoch and \
             self.after(first) == (fields["next_epoch"], fields["next_position"])
+
+
+class Runs(Share):
+    """Of a stream whose samples have several sizes: which run of one size is where, only the daemon
+    knows."""
+
+    def next(self, at: Place) -> Place:
+        return at
+
+    def has(self, at: Place, fields: Mapping[str, Any]) -> bool:
+        """Is this BATCH or BAD_SAMPLE behind ``at``, in its epoch, and before where it goes on?"""
+        next_place = Place(fields["next_epoch"], fields["next_position"])
+        return fields["epoch"] == at.epoch and fields["position"] >= at.position and \
+            fields.get("count", 1) <= self.batch_size and next_place > at and \
+            next_place.epoch <= at.epoch + 1

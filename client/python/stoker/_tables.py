@@ -105,6 +105,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "expect_description": Field("text", 0, 0, 32),
         "secret": Field("text", 0, 0, 16),
         "page": Field("uint", 1, 1, U32),
+        "accept_sizes": Field("boolean", 0, 0, 1),
     }),
     Message(11, "progress", {
         "seq": Field("uint", None, 0, U32),
@@ -148,6 +149,9 @@ _MESSAGES: Tuple[Message, ...] = (
         "ready_ns": Field("uint", 0, 0, U64),
         "wrapped": Field("uint", 0, 0, 1048576),
         "dataset_fingerprint": Field("text", 0, 32, 32),
+        "height": Field("uint", 0, 0, 16384),
+        "width": Field("uint", 0, 0, 16384),
+        "origin": Field("uint", 0, 0, U32),
     }),
     Message(15, "release", {
         "lease": Field("uint", None, 0, U64),

@@ -189,6 +189,9 @@ class Loader:
         if not 0 <= number < len(self):
             raise IndexError(f"no batch {k}: an epoch has {len(self)} batches for this rank, "
                              "counted from 0")
+        if self._reader.ring.sized:
+            raise Error("batch() does not know where a batch of Buckets stands in its epoch: "
+                        "iterate, or resume with load_state_dict()")
         return self._reader.only_batch(epoch, number)
 
     def show(self, rows: int = 4, cols: int = 8, epoch: Optional[int] = None) -> Any:

@@ -194,8 +194,8 @@ class Node:
             "rank": rank, "world": world, "batch_size": batch_size,
             "last_batch": _last_batch(last_batch, drop_last), "inflight": inflight,
             "prefetch": prefetch, "bad_samples": bad_samples, "exif_orientation": exif_orientation,
-            "priority": priority, "accept_moves": True, "accept_names": True, "draft": draft,
-            "page": PAGE_VERSION,
+            "priority": priority, "accept_moves": True, "accept_names": True,
+            "accept_sizes": True, "draft": draft, "page": PAGE_VERSION,
             **_transport(transport), **_part(subset, validation_split, sampler), "echo": echo,
             "echo_window": echo_window, "views": views,
         }

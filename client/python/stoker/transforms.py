@@ -29,7 +29,8 @@ from ._timm import as_torchvision
 from .errors import PipelineError, short
 
 __all__ = [
-    "AspectResize", "AutoAugment", "CenterCrop", "ClampBoundingBoxes", "ColorJitter", "Compose",
+    "AspectResize", "AutoAugment", "Buckets", "CenterCrop", "ClampBoundingBoxes", "ColorJitter",
+    "Compose",
     "ConvertBoundingBoxFormat", "CutMix", "FixedSizeCrop", "GaussianBlur", "FiveCrop", "Grayscale",
     "ImageDataGenerator", "MixUp", "Normalize", "Pad", "RandAugment", "RandomAdjustSharpness",
     "RandomAffine", "RandomApply", "RandomAutocontrast", "RandomChoice", "RandomCrop",
@@ -82,6 +83,26 @@ class AspectResize(Transform):
 
     size: Size
     interpolation: str = "bilinear"
+
+
+@dataclass(frozen=True)
+class Buckets(Transform):
+    """Images of several sizes, of which each batch has one. A picture goes into the bucket whose
+    shape is nearest to its own, is resized to cover that, and cropped.
+
+    ``sizes``: a list of (height, width). Or ``area``: all sizes whose edges are multiples of
+    ``step`` (64), with as many pixels as fit into it, and up to ``ratio`` (2) between the edges.
+    ``crop``: center or random. ``run``: positions of one size in a row, a multiple of the batch of
+    all ranks, which it is unless it is given; a run can only be resumed with the same."""
+
+    sizes: Optional[Sequence[Sequence[int]]] = None
+    area: Optional[int] = None
+    step: Optional[int] = None
+    ratio: Optional[float] = None
+    crop: str = "center"
+    interpolation: str = "bilinear"
+    antialias: Optional[bool] = True
+    run: Optional[int] = None
 
 
 @dataclass(frozen=True)

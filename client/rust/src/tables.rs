@@ -198,6 +198,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 16 },
         Field { key: "page", kind: Kind::Uint, required: false,
             default: 1, min: 1, max: u32::MAX as u64 },
+        Field { key: "accept_sizes", kind: Kind::Boolean, required: false,
+            default: 0, min: 0, max: 1 },
     ] },
     MessageType { number: 11, name: "progress", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,
@@ -276,6 +278,12 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 1048576 },
         Field { key: "dataset_fingerprint", kind: Kind::Text, required: false,
             default: 0, min: 32, max: 32 },
+        Field { key: "height", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: 16384 },
+        Field { key: "width", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: 16384 },
+        Field { key: "origin", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: u32::MAX as u64 },
     ] },
     MessageType { number: 15, name: "release", fields: &[
         Field { key: "lease", kind: Kind::Uint, required: true,

@@ -8,6 +8,7 @@
 #include "loop/engine/membership.h"
 #include "loop/engine/migrate.h"
 #include "loop/policy/resume.h"
+#include "loop/state/bucket_forms.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
@@ -118,6 +119,13 @@ static bool send_batch(struct reader *reader, uint64_t ordinal, const struct bat
 	batch->wrapped = span->wrapped;
 	batch->dataset_fingerprint = text_of(fingerprint);
 	reader->unsized = reader->unsized && !*fingerprint;
+	const struct bucket_form *form =
+		stream_form(ring->stream, reader->next.epoch, span->position);
+	if (form) {
+		batch->height = form->height;
+		batch->width = form->width;
+		batch->origin = ring_run_slot(ring, ordinal);
+	}
 	share_resume(&reader->share, &reader->next, &batch->next_epoch, &batch->next_position);
 	core_count(ring->core, COUNTER_BATCHES_DELIVERED, 1);
 	core_count(ring->core, COUNTER_SAMPLES_DELIVERED, (int64_t)span->count);

@@ -25,7 +25,7 @@ static struct courses *courses_of(const struct dataset_entry *entry, enum kept k
 static bool stream_has_course(const struct stream *stream)
 {
 	const struct stream_order *order = &stream->order;
-	return !order->sampler && order->echo <= 1 && order->count > 0;
+	return !order->sampler && !order->forms && order->echo <= 1 && order->count > 0;
 }
 
 static struct course_order course_of(const struct ring *ring)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "loop/state/bucket_forms.h"
 #include "loop/state/core.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
@@ -68,14 +69,15 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 		return NULL;
 	uint64_t ordinal = ring_ordinal(ring, epoch, position);
 	uint32_t number = ring_slot_number(ring, ordinal);
-	job->recipe = &ring->stream->recipe;
+	const struct bucket_form *form = stream_form(ring->stream, epoch, position);
+	job->recipe = form ? &form->recipe : &ring->stream->recipe;
 	job->entry = stream_entry(ring->stream, epoch, position, &job->key);
 	job->sample = job_sample(job->recipe, job->entry);
 	if (job->recipe->fields.mixes)
 		job->partner_entry =
 			stream_partner(ring->stream, epoch, position, &job->partner_key);
 	for (uint32_t i = 0; i < job->recipe->fields.count; i++)
-		job->field[i] = segment_at(&ring->segment, i, number);
+		job->field[i] = ring_entry(ring, i, ordinal, job->recipe->fields.field[i].bytes);
 	job->owner = ring;
 	job->slot = number;
 	job->unwanted = &ring->unwanted;

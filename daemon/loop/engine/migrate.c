@@ -171,7 +171,7 @@ static void place_window(struct ring *ring)
 		misfit |= !ring_holds(ring, ordinal);
 	}
 	if (misfit)
-		ring->base = first;
+		ring->base = first - first % ring->run;
 }
 
 void migrate_ring_ready(struct ring *ring)

@@ -17,6 +17,7 @@ struct preparation {
 	bool looks; /* at the first picture, for the entry's note */
 	struct decode_limits limits;
 	size_t max_file_bytes;
+	unsigned threads;
 	/* From here on the task's, until it is done. */
 	struct sampler_spec spec;
 	struct one_size seen;
@@ -43,11 +44,41 @@ static int preparation_make_sampler(struct preparation *preparation)
 				    preparation->entry->dataset, max_bytes, &preparation->fault);
 }
 
+static int preparation_make_buckets(struct preparation *preparation)
+{
+	struct bucketing_spec *spec = &preparation->wish.bucketing;
+	const struct dataset_entry *entry = preparation->entry;
+	const struct picture_sizes_spec pictures = {
+		.dataset = entry->dataset,
+		.limits = &preparation->limits,
+		.max_bytes = preparation->max_file_bytes,
+		.exif = preparation->wish.exif,
+		.threads = preparation->threads,
+		.cancelled = &entry->progress.cancel,
+	};
+	if (!spec->buckets)
+		return 0;
+	if (preparation->prepared.sampler)
+		spec->sampler = preparation->prepared.sampler;
+	spec->max_bytes = preparation->wish.sampler_bytes;
+	return bucketing_make(&preparation->prepared.buckets, spec, &pictures, &preparation->fault);
+}
+
+static void prepared_deinit(struct prepared *prepared)
+{
+	sampler_free(prepared->sampler);
+	bucket_order_free(prepared->buckets);
+	prepared->sampler = NULL;
+	prepared->buckets = NULL;
+}
+
 /* a task's thread. */
 static void preparation_run(struct task *task)
 {
 	struct preparation *preparation = list_entry(task, struct preparation, task);
 	preparation->result = preparation_make_sampler(preparation);
+	if (preparation->result == 0)
+		preparation->result = preparation_make_buckets(preparation);
 	if (preparation->result == 0 && (preparation->wish.size || preparation->looks))
 		preparation->result = one_size_find(
 			&preparation->seen, preparation->entry->dataset, &preparation->limits,
@@ -64,17 +95,15 @@ static void preparation_ran(struct task *task, int status)
 		preparation->result =
 			fault_say(&preparation->fault, status,
 				  "no thread could prepare the stream: errno %d", -status);
-	if (preparation->result) {
-		sampler_free(preparation->prepared.sampler);
-		preparation->prepared.sampler = NULL;
-	}
+	if (preparation->result)
+		prepared_deinit(&preparation->prepared);
 	if (preparation->seen.clips)
 		catalog_note_clipped(preparation->entry, preparation->seen.clipped);
 	if (preparation->done)
 		preparation->done(preparation->context, preparation->result, &preparation->prepared,
 				  &preparation->fault);
 	else
-		sampler_free(preparation->prepared.sampler);
+		prepared_deinit(&preparation->prepared);
 	preparation_free(preparation);
 }
 
@@ -87,7 +116,8 @@ static bool preparation_looks(const struct dataset_entry *entry)
 
 bool preparation_is_needed(const struct dataset_entry *entry, const struct preparation_wish *wish)
 {
-	return wish->sampler->kind != SAMPLER_NONE || wish->size || preparation_looks(entry);
+	return wish->sampler->kind != SAMPLER_NONE || wish->bucketing.buckets || wish->size ||
+	       preparation_looks(entry);
 }
 
 int preparation_begin(struct preparation **out, struct dataset_entry *entry,
@@ -108,6 +138,7 @@ int preparation_begin(struct preparation **out, struct dataset_entry *entry,
 	*wish->sampler = SAMPLER_SPEC_NULL;
 	preparation->limits = core_decode_limits(entry->core);
 	preparation->max_file_bytes = entry->core->config->max_file_bytes;
+	preparation->threads = core_fetchers(entry->core);
 	int r = task_start(&preparation->task, &entry->core->tasks, TASK_OPENING, wish->uid,
 			   preparation_run, preparation_ran);
 	if (r < 0) {

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "sampler/sampler.h"
+#include "work/bucketing.h"
 #include "work/one_size.h"
 
 struct dataset_entry;
@@ -22,12 +23,14 @@ struct preparation_wish {
 	uint64_t sampler_bytes;	      /* most memory for it */
 	bool size;		      /* of the pictures, which are files */
 	bool exif;
+	struct bucketing_spec bucketing; /* without sampler and limit */
 };
 
 /* Results of a preparation. */
 struct prepared {
-	struct sampler *sampler; /* the receiver's; NULL: none */
-	struct one_size size;	 /* if it was asked for */
+	struct sampler *sampler;      /* the receiver's; NULL: none */
+	struct one_size size;	      /* if it was asked for */
+	struct bucket_order *buckets; /* the receiver's; NULL: none */
 };
 
 /* Called once, unless the preparation was given up before. `result` is that of sampler_new(). */

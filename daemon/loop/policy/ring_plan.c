@@ -75,7 +75,8 @@ static void ring_plan_lean(const struct ring_request *request, const struct shar
 	uint64_t depth = 2 * ((uint64_t)core_workers(core) + core_fetchers(core));
 	uint64_t global = share_global_batch(share), most = size->windows, slack = 0;
 	uint64_t lean = depth > global ? 1 + (depth + global - 1) / global : 2;
-	if (!request->lean || ring_bytes(stream, most * global) < LEAN_FROM_BYTES)
+	if (!request->lean || stream_run(stream) > 1 ||
+	    ring_bytes(stream, most * global) < LEAN_FROM_BYTES)
 		return;
 	if (depth <= global)
 		slack = ring_plan_slack(share, stream, lean * global, depth);
@@ -102,9 +103,9 @@ static uint64_t ring_plan_least(const struct stream *stream, uint64_t addresses,
 {
 	uint64_t whole = ring_bytes(stream, plan->slots);
 	uint64_t windows = plan->slots / share_global_batch(&plan->share);
-	plan->banded = whole >= BANDED_FROM_BYTES && whole <= addresses &&
-		       bands_suit(&plan->share, &plan->from) && windows <= BANDED_WINDOWS_MAX &&
-		       plan->slots <= BANDED_SLOTS_MAX;
+	plan->banded = stream_run(stream) == 1 && whole >= BANDED_FROM_BYTES &&
+		       whole <= addresses && bands_suit(&plan->share, &plan->from) &&
+		       windows <= BANDED_WINDOWS_MAX && plan->slots <= BANDED_SLOTS_MAX;
 	return plan->banded ? ring_plan_bytes(stream, plan) : whole;
 }
 
@@ -116,10 +117,20 @@ static uint64_t ring_plan_with_others(const struct stream *stream, const struct 
 	return !plan->banded || bytes > whole / RANKS_OF_A_NODE ? whole : bytes * RANKS_OF_A_NODE;
 }
 
-static void ring_size_reduce(struct ring_size *size)
+/* `unit`: global batches of a run. */
+static void ring_size_reduce(struct ring_size *size, uint64_t unit)
 {
-	size->windows -= size->slack == 0;
+	size->windows -= size->slack == 0 ? unit : 0;
 	size->slack = 0;
+}
+
+/* Ranks before it in the global batch, and with buckets readers that are cut otherwise, may come
+ * later. */
+static uint64_t ring_plan_start(const struct share *share, const struct cursor *from,
+				uint64_t stride, uint64_t run)
+{
+	uint64_t first = share_ordinal(share, from, stride);
+	return share->buckets ? first - first % run : first - share->rank * share->batch_size;
 }
 
 int ring_plan_make(const struct ring_request *request, const struct share *share,
@@ -129,10 +140,13 @@ int ring_plan_make(const struct ring_request *request, const struct share *share
 	const struct core *core = stream->core;
 	uint64_t global = share_global_batch(share);
 	uint64_t echoes = (ring_plan_echoes(&stream->order) + global - 1) / global;
+	uint64_t run = stream_run(stream), unit = run > global ? run / global : 1;
 	uint64_t most = ring_plan_windows(request, global, core) + echoes;
+	most = (most + unit - 1) / unit * unit;
+	most = request->prefetch || most > unit ? most : 2 * unit;
 	uint64_t alone = share_stride_alone(share, from->origin);
 	struct ring_size size = {.windows = most};
-	uint64_t least = request->prefetch ? most : 2 + echoes;
+	uint64_t least = request->prefetch ? most : (unit > 1 ? 2 * unit : 2) + echoes;
 	struct quota_room room = quota_ring(core, request->uid);
 	uint64_t addresses = quota_addresses(core, request->uid), bytes;
 	if (!echoes && ring_plan_is_alone(stream, request->uid, alone))
@@ -154,9 +168,8 @@ int ring_plan_make(const struct ring_request *request, const struct share *share
 				 "epoch %llu is too large for epochs of %llu positions: start at a "
 				 "smaller one",
 				 (unsigned long long)from->epoch, (unsigned long long)share->n);
-	/* Ranks before it in the global batch may come later. */
-	plan.start = share_ordinal(share, from, plan.stride) - share->rank * share->batch_size;
-	for (;; ring_size_reduce(&size)) {
+	plan.start = ring_plan_start(share, from, plan.stride, run);
+	for (;; ring_size_reduce(&size, unit)) {
 		plan.slots = size.windows * global + size.slack;
 		bytes = ring_plan_least(stream, addresses, &plan);
 		bool room_for_others = ring_plan_with_others(stream, &plan, bytes) <= room.bytes;

@@ -71,8 +71,6 @@ static void attachment_free(struct attachment *attachment)
 	list_remove(&attachment->opened.link);
 	list_remove(&attachment->made.link);
 	preparation_give_up(attachment->preparation);
-	sampler_free(attachment->arguments.order.sampler);
-	shard_order_free(attachment->arguments.order.shards);
 	attach_arguments_deinit(&attachment->arguments);
 	description_deinit(&attachment->description);
 	if (attachment->stream)
@@ -231,6 +229,7 @@ static void prepared(void *context, int result, const struct prepared *prepared,
 	attachment->preparation = NULL;
 	if (prepared->sampler)
 		attachment->arguments.order.sampler = prepared->sampler;
+	attachment->arguments.buckets = prepared->buckets;
 	attachment->size = prepared->size;
 	if (result < 0)
 		attachment_fail_memory(attachment);
@@ -258,7 +257,7 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 				"made for: attach with the list");
 		return;
 	}
-	const struct preparation_wish wish = {
+	struct preparation_wish wish = {
 		.uid = attachment->session->connection.uid,
 		.sampler = &arguments->sampler,
 		.sampler_bytes =
@@ -268,6 +267,7 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 			!dataset_is_supplied(attachment->entry->dataset),
 		.exif = arguments->order.exif,
 	};
+	attach_bucketing(arguments, &wish.bucketing);
 	if (!preparation_is_needed(attachment->entry, &wish))
 		make_stream(attachment);
 	else if (preparation_begin(&attachment->preparation, attachment->entry, &wish, prepared,
@@ -294,6 +294,7 @@ static void make_stream(struct attachment *attachment)
 		arguments->pipeline = NULL;
 		arguments->order.sampler = NULL;
 		arguments->order.shards = NULL;
+		arguments->order.forms = NULL;
 		if (maps)
 			order.map = code_get(attachment->core, attachment->entry->uid,
 					     pipeline_map(pipeline)->code, arguments->secret);
@@ -302,6 +303,8 @@ static void make_stream(struct attachment *attachment)
 		if (r == 0 && maps && !order.map)
 			r = -ENOMEM;
 	}
+	if (r == 0) /* it may have been there before */
+		arguments->request.share.buckets = stream_buckets(attachment->stream);
 	if (r < 0)
 		attachment_fail_memory(attachment);
 	else

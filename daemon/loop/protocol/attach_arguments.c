@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "loop/policy/ring_plan.h"
+#include "loop/state/bucket_forms.h"
 #include "loop/state/catalog.h"
 #include "loop/state/producer.h"
 #include "proto/description.h"
@@ -15,6 +16,14 @@ void attach_arguments_deinit(struct attach_arguments *arguments)
 	sampler_spec_deinit(&arguments->sampler);
 	pipeline_free(arguments->pipeline);
 	arguments->pipeline = NULL;
+	sampler_free(arguments->order.sampler);
+	shard_order_free(arguments->order.shards);
+	bucket_forms_free(arguments->order.forms);
+	bucket_order_free(arguments->buckets);
+	arguments->order.sampler = NULL;
+	arguments->order.shards = NULL;
+	arguments->order.forms = NULL;
+	arguments->buckets = NULL;
 	packer_free(arguments->said);
 	arguments->said = NULL;
 }
@@ -204,6 +213,77 @@ static int take_secret(struct attach_arguments *out, const struct message_attach
 	return 0;
 }
 
+/* Say what Buckets do not go with; NULL: they do. */
+static const char *buckets_bar(const struct attach_arguments *arguments,
+			       const struct message_attach *attach)
+{
+	if (!attach->accept_sizes || attach->page < 2)
+		return "this client takes no batches of several sizes (accept_sizes, page): use a "
+		       "newer one, or one that has Buckets";
+	if (arguments->sampler.kind == SAMPLER_WEIGHTED ||
+	    arguments->sampler.kind == SAMPLER_BALANCED)
+		return "the samplers weighted and balanced give samples several times or never; "
+		       "take "
+		       "subset or split";
+	if (arguments->order.window)
+		return "the order 'shards' is another one: leave order at 'global'";
+	if (attach->echo > 1)
+		return "echo would repeat samples across runs of one size: leave it at 1";
+	if (attach->views > 1)
+		return "views are not built for several sizes: leave it at 1";
+	if (arguments->live)
+		return "start 'live' is not built for several sizes: give epoch and position";
+	if (arguments->request.share.last == LAST_WRAP)
+		return "last_batch 'wrap' would fill a batch with samples of another size: use "
+		       "short, pad or drop";
+	if (arguments->dataset.code)
+		return "the user's code makes the pictures, and nobody knows their sizes before";
+	return NULL;
+}
+
+/* Check what Buckets ask of the reader, and set the length of runs, if nobody did. */
+static int settle_buckets(struct attach_arguments *arguments, const struct message_attach *attach,
+			  struct fault *fault)
+{
+	struct pipeline *pipeline = arguments->pipeline;
+	uint64_t global = share_global_batch(&arguments->request.share);
+	uint64_t run = pipeline_run(pipeline), unit = pipeline_mixes(pipeline) ? 2 : 1;
+	const char *bar = buckets_bar(arguments, attach);
+	if (bar)
+		return fault_say(fault, 1, "Buckets: %s", bar);
+	if (run == 0)
+		return pipeline_set_run(pipeline, global % unit ? global * unit : global);
+	if (run % global)
+		return fault_say(fault, 1,
+				 "Buckets: a run of one size has %llu positions, which is no "
+				 "multiple of the batch of all ranks (%llu): change batch_size or "
+				 "the number of ranks, or begin again with another 'run'",
+				 (unsigned long long)run, (unsigned long long)global);
+	if (run % unit)
+		return fault_say(
+			fault, 1,
+			"Buckets: a run of %llu positions cannot be mixed in pairs: give an "
+			"even 'run'",
+			(unsigned long long)run);
+	return 0;
+}
+
+void attach_bucketing(const struct attach_arguments *arguments, struct bucketing_spec *out)
+{
+	const struct pipeline *pipeline = arguments->pipeline;
+	*out = (struct bucketing_spec){.buckets = pipeline_buckets(pipeline)};
+	if (!out->buckets)
+		return;
+	for (uint32_t i = 0; i < out->buckets; i++)
+		out->size[i] = pipeline_bucket_size(pipeline, i);
+	out->run = pipeline_run(pipeline);
+	out->shuffle = arguments->order.shuffle;
+	out->seed = arguments->order.order_seed;
+	out->start = arguments->subset_start;
+	out->stop = arguments->subset_stop;
+	out->sampler = arguments->order.sampler;
+}
+
 int attach_arguments_parse(struct attach_arguments *out, const struct message_attach *attach,
 			   unsigned *code_out, struct fault *fault)
 {
@@ -238,5 +318,9 @@ int attach_arguments_parse(struct attach_arguments *out, const struct message_at
 	out->order.views = out->fields.views;
 	*code_out = ERROR_DATASET;
 	r = dataset_spec_parse(&out->dataset, attach->dataset.value, fault);
-	return r ? r : take_secret(out, attach, code_out, fault);
+	r = r ? r : take_secret(out, attach, code_out, fault);
+	if (r || !pipeline_buckets(out->pipeline))
+		return r;
+	*code_out = ERROR_ARGUMENT;
+	return settle_buckets(out, attach, fault);
 }

@@ -14,6 +14,7 @@
 #include "loop/policy/resume.h"
 #include "loop/state/stream.h"
 #include "sampler/sampler.h"
+#include "work/bucketing.h"
 #include "work/field.h"
 
 struct message;
@@ -24,11 +25,12 @@ struct attach_arguments {
 	/* The stream. */
 	struct dataset_spec dataset; /* owned, until the catalog takes it over */
 	struct pipeline *pipeline;   /* owned, until the stream takes it over */
-	struct stream_order order; /* without sampler, subset and fields, which need the dataset */
+	struct stream_order order;   /* owned, as far as it is known without the dataset */
 	struct field_choice fields;
 	struct sampler_spec sampler; /* owned, until the sampler task takes it over */
 	uint64_t subset_start, subset_stop;
-	uint8_t secret[16];  /* of the user's code, if the dataset or a Map has some */
+	uint8_t secret[16];	      /* of the user's code, if the dataset or a Map has some */
+	struct bucket_order *buckets; /* owned, until the forms take it over; NULL: none */
 	struct packer *said; /* owned: what of it the client said, for description_make() */
 	/* The reader. */
 	struct reader_request request;
@@ -49,6 +51,8 @@ int attach_arguments_like(struct message *message, const struct stream *stream,
 /* 0, 1 (refused, with an error's number and words) or -ENOMEM. */
 int attach_arguments_parse(struct attach_arguments *out, const struct message_attach *attach,
 			   unsigned *code_out, struct fault *fault);
+/* Tell a preparation what to do for its Buckets; nothing, if it has none. */
+void attach_bucketing(const struct attach_arguments *arguments, struct bucketing_spec *out);
 void attach_arguments_deinit(struct attach_arguments *arguments); /* also of a failed parse */
 
 #endif

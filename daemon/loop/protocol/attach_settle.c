@@ -3,6 +3,7 @@
 
 #include "loop/policy/resume.h"
 #include "loop/protocol/attach_arguments.h"
+#include "loop/state/bucket_forms.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/statistics_store.h"
@@ -107,6 +108,14 @@ static int settle_place(const struct settling *settling, struct fault *fault)
 			"position %llu is beyond the epoch of %llu samples: give a smaller one",
 			(unsigned long long)arguments->request.position,
 			(unsigned long long)share->n);
+	if (!share_may_enter(share, arguments->request.position))
+		return fault_say(
+			fault, ERROR_ARGUMENT,
+			"position %llu lies within a run of one size, which the batches of "
+			"all ranks (%llu) from there on do not end with: resume with a "
+			"number that divides the one before",
+			(unsigned long long)arguments->request.position,
+			(unsigned long long)share_global_batch(share));
 	if (share_batches(share, 0) == 0)
 		return fault_say(
 			fault, ERROR_ARGUMENT,
@@ -137,10 +146,30 @@ static int settle_order(const struct settling *settling, struct fault *fault)
 	return r > 0 ? ERROR_ARGUMENT : r;
 }
 
+/* The pipeline and the fields of each bucket. */
+static int settle_forms(const struct settling *settling, struct fault *fault)
+{
+	struct attach_arguments *arguments = settling->arguments;
+	struct stream_order *order = &arguments->order;
+	struct share *share = &arguments->request.share;
+	struct bucket_order *buckets = arguments->buckets;
+	arguments->buckets = NULL;
+	int r = bucket_forms_new(&order->forms, buckets, arguments->pipeline,
+				 settling->entry->dataset, &arguments->fields, &order->fields,
+				 fault);
+	if (r == 0) {
+		share->buckets = order->forms->order;
+		share->n = stream_positions(order);
+	}
+	return r == BUCKET_FORMS_E_PIPELINE ? ERROR_PIPELINE : r > 0 ? ERROR_ARGUMENT : r;
+}
+
 /* Has the dataset the fields that were asked for? */
 static int settle_fields(const struct settling *settling, struct fault *fault)
 {
 	struct attach_arguments *arguments = settling->arguments;
+	if (arguments->buckets)
+		return settle_forms(settling, fault);
 	int r = fields_init(&arguments->order.fields, settling->entry->dataset, arguments->pipeline,
 			    &arguments->fields, fault);
 	uint32_t page = r ? 0 : fields_page(&arguments->order.fields);
@@ -158,8 +187,8 @@ int attach_settle(struct attach_arguments *arguments, const struct dataset_entry
 		  const struct one_size *size, struct description *description, struct fault *fault)
 {
 	static int (*const steps[])(const struct settling *settling, struct fault *fault) = {
-		settle_pipeline,    check_resume_token, settle_size,  settle_fields,
-		settle_description, settle_place,	settle_order,
+		settle_pipeline,    settle_size,  settle_fields, check_resume_token,
+		settle_description, settle_place, settle_order,
 	};
 	const struct settling settling = {arguments, entry, size, description};
 	int r = 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loop/state/bucket_forms.h"
 #include "loop/state/catalog.h"
 #include "loop/state/stream_order.h"
 #include "proto/description.h"
@@ -74,10 +75,12 @@ static void pack_sampler(struct packer *packer, const struct value *sampler)
 	pack_map_end(packer, map);
 }
 
-static void pack_table(struct packer *packer, const struct sampler *sampler)
+/* Pack the digest of a sampler, or of what it gives and in which bucket each picture is. */
+static void pack_table(struct packer *packer, const struct stream_order *order)
 {
 	char hex[33];
-	struct digest digest = sampler_hash(sampler);
+	struct digest digest = order->forms ? bucket_order_hash(order->forms->order)
+					    : sampler_hash(order->sampler);
 	digest_hex(&digest, hex);
 	size_t map = pack_map_begin(packer);
 	pack_key_string(packer, "table", hex);
@@ -138,9 +141,9 @@ static int write_digests(struct writing *writing, struct description *out)
 	pipeline_pack(writing->pipeline, writing->packers[TRANSFORMS], false);
 	int r = writing_take(writing, TRANSFORMS, &attach->transforms);
 	attach->sampler = (struct any){0};
-	if (r == 0 && writing->order->sampler) {
+	if (r == 0 && (writing->order->sampler || writing->order->forms)) {
 		packer_clear(writing->packers[SAMPLER]);
-		pack_table(writing->packers[SAMPLER], writing->order->sampler);
+		pack_table(writing->packers[SAMPLER], writing->order);
 		r = writing_take(writing, SAMPLER, &attach->sampler);
 	}
 	r = r ? r : writing_pack(writing, DESCRIPTION_BYTES | DESCRIPTION_STREAM, &text);

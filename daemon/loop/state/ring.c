@@ -217,7 +217,9 @@ static int ring_init(struct ring *ring, const struct ring_plan *plan)
 {
 	ring->slots = (uint32_t)plan->slots;
 	ring->stride = plan->stride;
+	ring->run = stream_run(ring->stream);
 	ring->base = plan->start;
+	assert(ring->base % ring->run == 0 && ring->slots % ring->run == 0);
 	ring->uid = plan->uid;
 	ring->lean = plan->lean;
 	ring->slot = calloc(ring->slots, sizeof(*ring->slot));
@@ -339,6 +341,21 @@ uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position
 	return epoch * ring->stride + position;
 }
 
+uint32_t ring_run_slot(const struct ring *ring, uint64_t ordinal)
+{
+	return ring_slot_number(ring, ordinal - ordinal % ring->run);
+}
+
+void *ring_entry(const struct ring *ring, uint32_t field, uint64_t ordinal, size_t bytes)
+{
+	const struct segment_field *row = &ring->segment.field[field];
+	assert(bytes <= row->stride);
+	if (row->kind != SEGMENT_SIZED)
+		return segment_at(&ring->segment, field, ring_slot_number(ring, ordinal));
+	uint8_t *run = segment_at(&ring->segment, field, ring_run_slot(ring, ordinal));
+	return run + ordinal % ring->run * bytes;
+}
+
 uint64_t ring_epochs(uint64_t stride)
 {
 	return UINT64_MAX / 2 / stride;
@@ -375,15 +392,17 @@ static void slot_empty(struct slot *slot)
 	*slot = (struct slot){.state = SLOT_EMPTY};
 }
 
-bool ring_could_hold(const struct ring *ring, uint64_t ordinal)
+/* The least ordinal at which a window begins that holds `ordinal`. */
+static uint64_t window_goal(const struct ring *ring, uint64_t ordinal)
 {
-	if (ordinal < ring->base)
-		return false;
-	if (ring_holds(ring, ordinal))
-		return true;
 	uint64_t goal = ordinal - ring->slots + 1;
-	if (ring_floor(ring) < goal)
-		return false;
+	return (goal + ring->run - 1) / ring->run * ring->run;
+}
+
+/* May all slots from the window's begin up to `goal` be emptied? A sample of a run may lie in slots
+ * before its own, so of a run all are emptied or none. */
+static bool window_is_free(const struct ring *ring, uint64_t goal)
+{
 	for (uint64_t at = ring->base; at < goal && at - ring->base < ring->slots; at++) {
 		const struct slot *slot = &ring->slot[ring_slot_number(ring, at)];
 		if (slot->state == SLOT_FILLING || slot->pins)
@@ -392,15 +411,32 @@ bool ring_could_hold(const struct ring *ring, uint64_t ordinal)
 	return true;
 }
 
+bool ring_could_hold(const struct ring *ring, uint64_t ordinal)
+{
+	if (ordinal < ring->base)
+		return false;
+	if (ring_holds(ring, ordinal))
+		return true;
+	uint64_t goal = window_goal(ring, ordinal);
+	if (ring_floor(ring) < goal)
+		return false;
+	return window_is_free(ring, goal);
+}
+
 bool ring_advance(struct ring *ring, uint64_t ordinal)
 {
 	assert(ordinal >= ring->base);
 	if (ring_holds(ring, ordinal))
 		return true;
-	uint64_t goal = ordinal - ring->slots + 1, floor = ring_floor(ring);
+	uint64_t goal = window_goal(ring, ordinal), floor = ring_floor(ring);
 	if (goal > floor) { /* all stays: it is of use to nobody to move a part of the way */
 		if (ring->wake_at > floor)
 			ring->wake_at = floor + 1;
+		return false;
+	}
+	if (ring->run > 1 && !window_is_free(ring, goal)) {
+		ring->obstructed = true;
+		ring->wake_at = 0;
 		return false;
 	}
 	/* A goal more than a window away (a gap between epochs) empties every slot once. */

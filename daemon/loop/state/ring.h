@@ -9,6 +9,10 @@
  * [base, base + slots); ordinal o is in slot o mod slots. Samples that all readers are done with
  * stay until their slots are needed, so that a reader that joins a little late still finds them.
  *
+ * With buckets the positions of a run lie in consecutive slots, and its samples, which are smaller
+ * than a slot where their bucket is not the largest, one behind the other from the run's first slot
+ * on. So the window moves by whole runs.
+ *
  * The window moves forward only, and never past a claim (docs/ring.md has the figure).
  */
 #ifndef STOKER_LOOP_STATE_RING_H
@@ -113,6 +117,8 @@ struct ring {
 
 	uint32_t slots;
 	uint64_t stride, base;
+	uint64_t run; /* `base` and `slots` are multiples of it: with buckets a run's length; else 1
+		       */
 	struct slot *slot;
 	uint64_t jobs;	  /* slots FILLING */
 	unsigned openers; /* readers that left, but whose clients may still open its path */
@@ -169,6 +175,10 @@ uint64_t ring_floor(const struct ring *ring);
 uint64_t ring_ordinal(const struct ring *ring, uint64_t epoch, uint64_t position);
 /* So many epochs of this stride have ordinals, and sums of them: 2^32 unless they are huge. */
 uint64_t ring_epochs(uint64_t stride);
+/* The entry of a field, of `bytes`, for the sample at an ordinal. */
+void *ring_entry(const struct ring *ring, uint32_t field, uint64_t ordinal, size_t bytes);
+/* The slot in which the run of an ordinal begins. */
+uint32_t ring_run_slot(const struct ring *ring, uint64_t ordinal);
 bool ring_holds(const struct ring *ring, uint64_t ordinal);
 struct slot *ring_slot(struct ring *ring, uint64_t ordinal); /* ring_holds() it */
 uint32_t ring_slot_number(const struct ring *ring, uint64_t ordinal);

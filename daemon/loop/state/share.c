@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "sampler/bucket_order.h"
+
 static uint64_t divide_up(uint64_t a, uint64_t b)
 {
 	return a / b + (a % b != 0);
@@ -13,8 +15,94 @@ uint64_t share_global_batch(const struct share *share)
 	return share->batch_size * share->world;
 }
 
+/* -- buckets ------------------------------------------------------------------------------ */
+
+bool share_may_enter(const struct share *share, uint64_t origin)
+{
+	if (!share->buckets)
+		return true;
+	uint64_t run = bucket_order_run_length(share->buckets);
+	return (run - origin % run) % share_global_batch(share) == 0;
+}
+
+/* Samples from a position on to the end of its run; 0: it is behind them. */
+static uint64_t run_left(const struct share *share, uint64_t epoch, uint64_t position)
+{
+	const struct bucket_run run = bucket_order_run(share->buckets, (uint32_t)epoch, position);
+	uint64_t at = position % bucket_order_run_length(share->buckets);
+	return run.samples > at ? run.samples - at : 0;
+}
+
+/* Is there a batch of all ranks where the run has so many samples left? */
+static bool left_is_batch(const struct share *share, uint64_t left)
+{
+	return left >= (share->last == LAST_DROP ? share_global_batch(share) : 1);
+}
+
+/* Samples of each rank in the global batch that begins where so many are left of the run. */
+static uint64_t left_each(const struct share *share, uint64_t left)
+{
+	if (share->last != LAST_SHORT || left >= share_global_batch(share))
+		return share->batch_size;
+	return divide_up(left, share->world);
+}
+
+/* Batches of a whole epoch, which all ranks have. */
+static uint64_t bucket_batches(const struct share *share)
+{
+	const struct bucket_order *buckets = share->buckets;
+	uint64_t batches = 0, global = share_global_batch(share);
+	for (uint32_t i = 0; i < bucket_order_buckets(buckets); i++) {
+		uint64_t count = bucket_order_count(buckets, i);
+		batches += share->last == LAST_DROP ? count / global : divide_up(count, global);
+	}
+	return batches;
+}
+
+/* Move to the first batch from the cursor's on that is not behind its run's samples. */
+static void bucket_settle(const struct share *share, struct cursor *cursor)
+{
+	uint64_t run = bucket_order_run_length(share->buckets), global = share_global_batch(share);
+	for (;;) {
+		uint64_t at = cursor->origin + cursor->batch * global;
+		if (at >= share->n)
+			*cursor = (struct cursor){cursor->epoch + 1, 0, 0};
+		else if (left_is_batch(share, run_left(share, cursor->epoch, at)))
+			return;
+		else
+			cursor->batch += (run - at % run) / global;
+	}
+}
+
+static struct batch_span bucket_span(const struct share *share, const struct cursor *cursor)
+{
+	uint64_t at = cursor->origin + cursor->batch * share_global_batch(share);
+	uint64_t left = run_left(share, cursor->epoch, at), each = left_each(share, left);
+	uint64_t before = share->rank * each, end = before + each;
+	uint64_t beyond = end > left ? end - left : 0;
+	return (struct batch_span){
+		.position = at + before, .count = each, .padded = beyond < each ? beyond : each};
+}
+
+static bool bucket_has(const struct share *share, const struct cursor *cursor, uint64_t end,
+		       uint64_t epoch, uint64_t position)
+{
+	bool now = epoch == cursor->epoch;
+	uint64_t origin = now ? cursor->origin : 0, global = share_global_batch(share);
+	if (epoch < cursor->epoch || epoch >= end || position < origin || position >= share->n)
+		return false;
+	uint64_t batch = (position - origin) / global, at = origin + batch * global;
+	uint64_t left = run_left(share, epoch, at);
+	return batch >= (now ? cursor->batch : 0) && left_is_batch(share, left) &&
+	       (position - at) / left_each(share, left) == share->rank;
+}
+
+/* -- all ---------------------------------------------------------------------------------- */
+
 uint64_t share_batches(const struct share *share, uint64_t origin)
 {
+	if (share->buckets)
+		return bucket_batches(share);
 	if (origin >= share->n)
 		return 0;
 	uint64_t left = share->n - origin, global = share_global_batch(share);
@@ -34,7 +122,7 @@ uint64_t share_batches(const struct share *share, uint64_t origin)
 /* One past the highest position that any epoch of this share touches, but for wrapped ones. */
 static uint64_t share_extent(const struct share *share, uint64_t origin)
 {
-	if (share->last == LAST_SHORT || share->last == LAST_WRAP)
+	if (share->last == LAST_SHORT || share->last == LAST_WRAP || share->buckets)
 		return share->n;
 	uint64_t global = share_global_batch(share);
 	uint64_t whole = share_batches(share, 0) * global;
@@ -64,6 +152,10 @@ bool share_fits(const struct share *share, uint64_t origin, uint64_t stride)
 void share_settle(const struct share *share, struct cursor *cursor)
 {
 	uint64_t end = cursor->origin + cursor->batch * share_global_batch(share);
+	if (share->buckets) {
+		bucket_settle(share, cursor);
+		return;
+	}
 	if (cursor->batch < share_batches(share, cursor->origin))
 		return;
 	cursor->epoch++;
@@ -73,6 +165,8 @@ void share_settle(const struct share *share, struct cursor *cursor)
 
 struct batch_span share_span(const struct share *share, const struct cursor *cursor)
 {
+	if (share->buckets)
+		return bucket_span(share, cursor);
 	struct batch_span span = {
 		.position = cursor->origin + cursor->batch * share_global_batch(share) +
 			    share->rank * share->batch_size,
@@ -128,6 +222,8 @@ bool share_has(const struct share *share, const struct cursor *cursor, uint64_t 
 {
 	if (epoch < cursor->epoch)
 		return false;
+	if (share->buckets)
+		return bucket_has(share, cursor, end, epoch, position);
 	if (share->last == LAST_WRAP)
 		return share_has_wrapped(share, cursor, end, epoch, position);
 	bool now = epoch == cursor->epoch;
@@ -150,6 +246,13 @@ void share_resume(const struct share *share, const struct cursor *cursor, uint64
 {
 	uint64_t global = share_global_batch(share);
 	uint64_t after = cursor->origin + (cursor->batch + 1) * global;
+	if (share->buckets) {
+		struct cursor next = *cursor;
+		share_advance(share, &next);
+		*epoch_out = next.epoch;
+		*position_out = next.epoch > cursor->epoch ? 0 : next.origin + next.batch * global;
+		return;
+	}
 	bool over = after >= share->n || (share->last == LAST_DROP && share->n - after < global);
 	*epoch_out = cursor->epoch + over;
 	*position_out = !over ? after : share->last == LAST_WRAP ? after - share->n : 0;

@@ -4,6 +4,11 @@
  * the global batch is B = W * b; entered at position P, batch j of rank r is the positions
  * [P + j*B + r*b, + b). An epoch is entered at 0, with LAST_WRAP where the last batch of the one
  * before ended. Pure arithmetic; knows no ring, no client.
+ *
+ * With buckets an epoch is runs of R positions, a multiple of B, and a batch lies in one run. Of a
+ * run that has fewer samples the last global batch that has any is dropped, padded, or (LAST_SHORT)
+ * dealt to all ranks evenly: each gets as many, and the last ones of the batch may be padding. What
+ * is behind it in the run is skipped. P is where a global batch ends with its run.
  */
 #ifndef STOKER_LOOP_STATE_SHARE_H
 #define STOKER_LOOP_STATE_SHARE_H
@@ -18,14 +23,17 @@ enum last_batch {
 	LAST_WRAP,  /* filled up with the next epoch's first positions, which that goes on behind */
 };
 
+struct bucket_order;
+
 struct share {
 	uint64_t n; /* positions of an epoch, > 0 */
 	uint64_t batch_size, rank, world;
 	enum last_batch last;
+	const struct bucket_order *buckets; /* the stream's; NULL: it has none */
 };
 
 /* Positions may reach beyond n: position p then stands for p mod n with LAST_PAD, and for p - n of
- * the next epoch with LAST_WRAP. */
+ * the next epoch with LAST_WRAP. With buckets they do not: padding has positions of its own. */
 struct batch_span {
 	uint64_t position;
 	uint64_t count, padded, wrapped;
@@ -44,7 +52,9 @@ struct cursor {
 };
 
 uint64_t share_global_batch(const struct share *share);
-/* Batches that this rank gets of an epoch entered at `origin` (<= n). */
+/* Can an epoch be entered there, so that no batch lies in two runs? Always, without buckets. */
+bool share_may_enter(const struct share *share, uint64_t origin);
+/* Batches that this rank gets of an epoch entered at `origin` (<= n; with buckets 0). */
 uint64_t share_batches(const struct share *share, uint64_t origin);
 /* Distance of the beginnings of epochs in a ring made for this share: so that batches do not wrap
  * round the ring's end; with LAST_WRAP n, so that a batch that runs into the next epoch is one run,

@@ -8,6 +8,7 @@
 #include "base/echo.h"
 #include "base/order.h"
 #include "base/shard_order.h"
+#include "loop/state/bucket_forms.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/pictures.h"
@@ -20,6 +21,8 @@
 /* Samples of an epoch before echo. */
 static uint64_t order_samples(const struct stream_order *order)
 {
+	if (order->forms)
+		return bucket_order_positions(order->forms->order);
 	return order->sampler ? sampler_positions(order->sampler) : order->count;
 }
 
@@ -34,6 +37,13 @@ static bool stream_same_samples(const struct stream_order *a, const struct strea
 	if (a->echo != b->echo || (a->echo > 1 && a->echo_window != b->echo_window) ||
 	    !a->sampler != !b->sampler || a->window != b->window)
 		return false;
+	if (!a->forms != !b->forms)
+		return false;
+	if (a->forms) {
+		struct digest m = bucket_order_hash(a->forms->order);
+		struct digest n = bucket_order_hash(b->forms->order);
+		return digest_equal(&m, &n);
+	}
 	if (!a->sampler)
 		return true;
 	struct digest p = sampler_hash(a->sampler), q = sampler_hash(b->sampler);
@@ -46,7 +56,8 @@ bool stream_order_hash(const struct stream_order *order, struct digest *out)
 		struct digest sampler;
 		uint64_t echo, echo_window, views;
 	} all = {.echo = order->echo, .echo_window = order->echo_window, .views = order->views};
-	if (!order->sampler && order->echo == 1 && order->views == 1 && !order->window)
+	if (!order->sampler && order->echo == 1 && order->views == 1 && !order->window &&
+	    !order->forms)
 		return false;
 	if (order->echo == 1)
 		all.echo_window = 0;
@@ -59,6 +70,10 @@ bool stream_order_hash(const struct stream_order *order, struct digest *out)
 			uint64_t window;
 		} shards = {*out, order->window};
 		*out = digest_of(&shards, sizeof(shards));
+	}
+	if (order->forms) {
+		const struct digest both[2] = {*out, bucket_order_hash(order->forms->order)};
+		*out = digest_of(both, sizeof(both));
 	}
 	return true;
 }
@@ -96,10 +111,47 @@ static struct job_recipe stream_recipe(const struct stream *stream)
 	};
 }
 
+/* The recipes of the samples of each bucket, which differ in size, from that of all. */
+static void stream_make_recipes(struct stream *stream)
+{
+	struct bucket_forms *forms = stream->order.forms;
+	stream->recipe = stream_recipe(stream);
+	for (uint32_t i = 0; forms && i < forms->count; i++) {
+		struct bucket_form *form = &forms->form[i];
+		form->recipe = stream->recipe;
+		form->recipe.pipeline = form->pipeline;
+		form->recipe.fields = form->fields;
+		form->recipe.buckets = forms->order;
+		form->recipe.begin = bucket_order_first(forms->order, i);
+		form->recipe.count = bucket_order_count(forms->order, i);
+	}
+}
+
+const struct bucket_order *stream_buckets(const struct stream *stream)
+{
+	return stream->order.forms ? stream->order.forms->order : NULL;
+}
+
+uint64_t stream_run(const struct stream *stream)
+{
+	const struct bucket_forms *forms = stream->order.forms;
+	return forms ? bucket_order_run_length(forms->order) : 1;
+}
+
+const struct bucket_form *stream_form(const struct stream *stream, uint64_t epoch,
+				      uint64_t position)
+{
+	const struct bucket_forms *forms = stream->order.forms;
+	if (!forms)
+		return NULL;
+	return &forms->form[bucket_order_run(forms->order, (uint32_t)epoch, position).bucket];
+}
+
 uint64_t stream_table_bytes(const struct stream_order *order)
 {
 	return (order->sampler ? sampler_bytes(order->sampler) : 0) +
-	       (order->shards ? shard_order_bytes(order->shards) : 0);
+	       (order->shards ? shard_order_bytes(order->shards) : 0) +
+	       (order->forms ? bucket_order_bytes(order->forms->order) : 0);
 }
 
 /* Is the same read and decoded at each position? The limits of a decode may change by `set`. What a
@@ -133,6 +185,7 @@ static void parts_deinit(struct pipeline *pipeline, const struct stream_order *o
 	pipeline_free(pipeline);
 	sampler_free(order->sampler);
 	shard_order_free(order->shards);
+	bucket_forms_free(order->forms);
 	if (order->map)
 		code_put(order->map);
 	description_deinit(description);
@@ -169,7 +222,7 @@ int stream_get(struct stream **out, struct core *core, struct dataset_entry *ent
 	stream->description = *description;
 	*description = DESCRIPTION_NULL;
 	stream->alone = stream_is_alone(stream);
-	stream->recipe = stream_recipe(stream);
+	stream_make_recipes(stream);
 	stream->users = 1;
 	list_init(&stream->rings);
 	list_append(&core->streams, &stream->link);
@@ -221,6 +274,8 @@ uint64_t stream_entry(const struct stream *stream, uint64_t epoch, uint64_t posi
 	uint64_t at = position % stream_positions(order), seed = order->order_seed;
 	uint32_t number = (uint32_t)epoch;
 	*key_out = (struct draw_key){.seed = order->augment_seed, .epoch = number, .position = at};
+	if (order->forms)
+		return bucket_order_entry(order->forms->order, number, at);
 	at = echo_place(&echo, number, at);
 	if (order->shards)
 		return shard_order_at(order->shards, seed, number, at);

@@ -20,6 +20,7 @@
 #include "sampler/sampler.h"
 #include "work/job.h"
 
+struct bucket_form;
 struct core;
 struct dataset_entry;
 
@@ -67,6 +68,13 @@ bool stream_order_hash(const struct stream_order *order, struct digest *out);
  * padding, and whose draws it has. */
 uint64_t stream_entry(const struct stream *stream, uint64_t epoch, uint64_t position,
 		      struct draw_key *key_out);
+/* The form of the sample at a position; NULL: all have one. */
+const struct bucket_form *stream_form(const struct stream *stream, uint64_t epoch,
+				      uint64_t position);
+/* The order of its buckets; NULL: it has none. */
+const struct bucket_order *stream_buckets(const struct stream *stream);
+/* Positions of a run, which share one size; 1: there are no buckets. */
+uint64_t stream_run(const struct stream *stream);
 /* The positions of the epoch that echo this one's sample, itself among them: `echo` in all. */
 void stream_echoes(const struct stream *stream, uint64_t epoch, uint64_t position,
 		   uint64_t out[JOB_SHARERS_MAX]);

@@ -10,6 +10,7 @@
 #include "sampler/sampler.h"
 #include "work/field.h"
 
+struct bucket_forms;
 struct code;
 
 struct stream_order {
@@ -19,6 +20,8 @@ struct stream_order {
 	struct sampler *sampler; /* ... this gives of all of them; NULL: none; the stream's own */
 	uint64_t window; /* of the order "shards": so many are shuffled as one; 0: all are ... */
 	struct shard_order *shards; /* ... and this is NULL; the stream's own */
+	struct bucket_forms *forms; /* by bucket; NULL: all samples have one size; the stream's own
+				     */
 	uint32_t echo;		    /* each of an epoch's samples so many times ... */
 	uint64_t echo_window;	    /* ... spread over so many samples' times; see base/echo.h */
 	uint32_t views;		    /* pictures of a sample side by side; draws of their own */

@@ -14,7 +14,8 @@ from test_pipeline_pillow import LIB, Tool, reference
 
 LIB.tool_transform.restype = LIB.tool_parameter.restype = ctypes.c_char_p
 UNSIZED = ("RandomIoUCrop", "RandomZoomOut", "ScaleJitter", "RandomShortestSize")
-EXAMPLES = {"Grayscale": {"num_output_channels": 3}, "Pad": {"padding": 3}}
+EXAMPLES = {"Buckets": {"sizes": [[24, 32]]}, "Grayscale": {"num_output_channels": 3},
+            "Pad": {"padding": 3}}
 
 
 def listed(function, *arguments):

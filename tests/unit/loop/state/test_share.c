@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "loop/state/share.h"
+#include "sampler/bucket_order.h"
 #include "tests/unit/test.h"
 
 #define N_MAX 700
@@ -204,6 +205,127 @@ static void wrapped_batches_need_epochs_without_a_gap(void **state)
 	assert_true(share_fits(&share, 0, 21) && share_fits(&share, 0, 24));
 }
 
+/* -- buckets ------------------------------------------------------------------------------ */
+
+#define BUCKETS 5
+#define RANKS 3
+
+static struct bucket_order *make_buckets(unsigned *random, uint64_t count, uint64_t run)
+{
+	uint8_t bucket[N_MAX];
+	for (uint64_t i = 0; i < count; i++) /* uneven */
+		bucket[i] = (uint8_t)(next_random(random) % BUCKETS *
+				      (next_random(random) % BUCKETS) / BUCKETS);
+	const struct bucket_order_spec spec = {.run = run,
+					       .shuffle = next_random(random) % 4 != 0,
+					       .seed = next_random(random),
+					       .buckets = BUCKETS,
+					       .bucket = bucket,
+					       .count = count};
+	struct bucket_order *order;
+	assert_int_equal(bucket_order_new(&order, &spec), 0);
+	return order;
+}
+
+/* Is this position one of its run's samples, and not a repetition behind them? */
+static bool is_sample(const struct bucket_order *order, uint32_t epoch, uint64_t position)
+{
+	return position % bucket_order_run_length(order) <
+	       bucket_order_run(order, epoch, position).samples;
+}
+
+/* Go through two epochs, from `at` on, with all ranks in step; `seen` counts samples of the first.
+ */
+static void walk(struct share share, const struct cursor *from, unsigned *seen)
+{
+	struct cursor at[RANKS];
+	uint64_t batches = 0, run = bucket_order_run_length(share.buckets);
+	for (uint64_t r = 0; r < share.world; r++)
+		at[r] = *from;
+	for (; at[0].epoch < from->epoch + 2; batches++) {
+		uint64_t epochs[RANKS], positions[RANKS], first = 0, count = 0;
+		for (share.rank = 0; share.rank < share.world; share.rank++) {
+			struct cursor *own = &at[share.rank];
+			struct batch_span span = share_span(&share, own);
+			uint64_t last = span.position + span.count - 1;
+			first = share.rank ? first : span.position / run;
+			count = share.rank ? count : span.count;
+			assert_int_equal(span.position / run, first); /* of one shape, ... */
+			assert_int_equal(last / run, first);
+			assert_int_equal(span.count, count); /* ... and as many */
+			for (uint64_t p = span.position; p <= last; p++) {
+				bool padded = p > last - span.padded;
+				assert_int_equal(
+					padded, !is_sample(share.buckets, (uint32_t)own->epoch, p));
+				seen[p] += own->epoch == from->epoch && !padded;
+				assert_true(share_has(&share, own, own->epoch + 1, own->epoch, p));
+			}
+			share_resume(&share, own, &epochs[share.rank], &positions[share.rank]);
+			assert_int_equal(epochs[share.rank], epochs[0]);
+			assert_int_equal(positions[share.rank], positions[0]);
+			share_advance(&share, own);
+			struct cursor again = {epochs[0], positions[0], 0};
+			share_settle(&share, &again);
+			assert_int_equal(again.epoch, own->epoch);
+			assert_int_equal(share_span(&share, &again).position,
+					 share_span(&share, own).position);
+		}
+	}
+	if (from->origin == 0)
+		assert_int_equal(batches, 2 * share_batches(&share, 0));
+}
+
+static void a_step_has_one_bucket(void **state)
+{
+	(void)state;
+	unsigned random = 3, *seen = calloc(4 * N_MAX, sizeof(*seen));
+	assert_non_null(seen);
+	for (int round = 0; round < 300; round++) {
+		struct share share = {.batch_size = 1 + next_random(&random) % 7,
+				      .world = 1 + next_random(&random) % RANKS,
+				      .last = (enum last_batch)(next_random(&random) % LAST_WRAP)};
+		uint64_t global = share_global_batch(&share);
+		uint64_t count = 60 + next_random(&random) % 200;
+		struct bucket_order *order =
+			make_buckets(&random, count, global * (1 + next_random(&random) % 3));
+		share.buckets = order;
+		share.n = bucket_order_positions(order);
+		struct cursor cursor = {4, 0, 0};
+		memset(seen, 0, sizeof(*seen) * 4 * N_MAX);
+		if (share_batches(&share, 0) > 0) {
+			share_settle(&share, &cursor);
+			walk(share, &cursor, seen);
+			for (uint64_t p = 0; p < share.n && share.last != LAST_DROP; p++)
+				assert_int_equal(seen[p], is_sample(order, 4, p));
+		}
+		bucket_order_free(order);
+	}
+	free(seen);
+}
+
+/* One that another world size left goes on at the same sample, if what is left of a run allows it.
+ */
+static void a_run_is_entered_between_batches(void **state)
+{
+	(void)state;
+	unsigned random = 5, *seen = calloc(4 * N_MAX, sizeof(*seen));
+	struct bucket_order *order = make_buckets(&random, 200, 24);
+	struct share share = {
+		.n = bucket_order_positions(order), .batch_size = 4, .world = 2, .buckets = order};
+	assert_non_null(seen);
+	assert_true(share_may_enter(&share, 8) && share_may_enter(&share, 24));
+	assert_false(share_may_enter(&share, 12));
+	share.world = 3;
+	assert_true(share_may_enter(&share, 12));
+	struct cursor cursor = {4, 12, 0};
+	share_settle(&share, &cursor);
+	walk(share, &cursor, seen);
+	for (uint64_t p = 0; p < share.n; p++)
+		assert_int_equal(seen[p], p >= 12 && is_sample(order, 4, p));
+	bucket_order_free(order);
+	free(seen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +336,8 @@ int main(void)
 		cmocka_unit_test(wrapped_epochs_are_one_sequence),
 		cmocka_unit_test(has_what_its_batches_have),
 		cmocka_unit_test(wrapped_batches_need_epochs_without_a_gap),
+		cmocka_unit_test(a_step_has_one_bucket),
+		cmocka_unit_test(a_run_is_entered_between_batches),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

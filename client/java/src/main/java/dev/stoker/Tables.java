@@ -250,7 +250,9 @@ final class Tables {
         new Field("secret", Kind.TEXT, false,
             0L, 0L, 16L),
         new Field("page", Kind.UINT, false,
-            1L, 1L, 4294967295L));
+            1L, 1L, 4294967295L),
+        new Field("accept_sizes", Kind.BOOLEAN, false,
+            0L, 0L, 1L));
   }
 
   private static List<Field> progress() {
@@ -336,7 +338,13 @@ final class Tables {
         new Field("wrapped", Kind.UINT, false,
             0L, 0L, 1048576L),
         new Field("dataset_fingerprint", Kind.TEXT, false,
-            0L, 32L, 32L));
+            0L, 32L, 32L),
+        new Field("height", Kind.UINT, false,
+            0L, 0L, 16384L),
+        new Field("width", Kind.UINT, false,
+            0L, 0L, 16384L),
+        new Field("origin", Kind.UINT, false,
+            0L, 0L, 4294967295L));
   }
 
   private static List<Field> release() {

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sizes of all pictures of a dataset: of its columns `width` and `height`, if it has both, else
+ * of the headers of its files, read by several threads. Those of files are of the pictures as they
+ * are decoded: with `exif` turned. Blocks; any thread.
+ */
+#ifndef STOKER_WORK_PICTURE_SIZES_H
+#define STOKER_WORK_PICTURE_SIZES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/fault.h"
+#include "base/image.h"
+#include "dataset/dataset.h"
+#include "decode/decode.h"
+
+struct picture_sizes_spec {
+	const struct dataset *dataset;
+	const struct decode_limits *limits;
+	size_t max_bytes; /* of a file */
+	bool exif;
+	unsigned threads;	      /* > 0 */
+	const atomic_bool *cancelled; /* nobody waits any more */
+};
+
+enum {
+	PICTURE_SIZES_E_UNKNOWN = 1, /* there are none to be had; the words say why */
+	PICTURE_SIZES_E_CANCELLED,
+};
+
+/* Write one for each sample; of one that cannot be read, width and height are 0. 0, a condition or
+ * -ENOMEM. */
+int picture_sizes_find(struct image_size *out, const struct picture_sizes_spec *spec,
+		       struct fault *fault);
+
+#endif
