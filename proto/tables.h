@@ -203,7 +203,9 @@
 	F(any, description, OPTIONAL, 0, 0, 0,                                                     \
 	  "map: the fields of ATTACH that are BYTES, as understood")                               \
 	F(text, digest, OPTIONAL, 0, 0, 32,                                                        \
-	  "of the description, hexadecimal: for expect_description")
+	  "of the description, hexadecimal: for expect_description")                               \
+	F(any, sizes, OPTIONAL, 0, 0, 0,                                                           \
+	  "list of [height, width] that its batches have, if there are several")
 
 #define CREDIT_FIELDS(F)                                                                           \
 	F(uint, inflight, REQUIRED, 0, 0, 1024, "as in ATTACH; 0 pauses the reader")

@@ -132,6 +132,7 @@ var messageTypes = []messageType{
 		{key: "note", kind: kindText, max: 4096},
 		{key: "description", kind: kindAny},
 		{key: "digest", kind: kindText, max: 32},
+		{key: "sizes", kind: kindAny},
 	}},
 	{number: 13, name: "credit", fields: []fieldType{
 		{key: "inflight", kind: kindUint, required: true, max: 1024},

@@ -194,6 +194,15 @@ void pipeline_real(const struct pipeline_scratch *scratch, int32_t width, int32_
 	annotation_real(&scratch->steps, width, height, box);
 }
 
+void pipeline_crop(const struct pipeline_scratch *scratch, float box[4])
+{
+	const struct rect crop = scratch->steps.crop;
+	box[0] = (float)crop.x;
+	box[1] = (float)crop.y;
+	box[2] = (float)(crop.x + crop.width);
+	box[3] = (float)(crop.y + crop.height);
+}
+
 int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
 		       int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		       struct fault *fault)

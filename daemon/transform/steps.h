@@ -63,6 +63,7 @@ struct steps {
 	bool pillow_13;	    /* resizes are as in Pillow 13: see step_rows_first() */
 	unsigned index;	    /* of the list's first transform: its draws */
 	struct boxes boxes; /* of the picture, for transforms that choose by them */
+	struct rect crop;   /* that Buckets made, of the picture as they had resized it */
 	unsigned count;
 	struct step step[STEPS_MAX]; /* the last one is never used */
 };

@@ -189,22 +189,53 @@ static bool fields_have(const struct fields *fields, const char *name)
 	return false;
 }
 
-/* Add the part of the image that is picture. */
-static int fields_add_real(struct fields *fields, struct fault *fault)
+/* Add a field that a transform has, of so many numbers. */
+static int fields_add_drawn(struct fields *fields, const char *transform, const char *name,
+			    uint32_t numbers, struct fault *fault)
 {
-	const uint32_t four = 4;
-	if (fields_have(fields, FIELD_REAL))
+	if (fields_have(fields, name))
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "Pad(to=...): the dataset has a field '" FIELD_REAL
-				 "', too: list the fields that you want, without it");
+				 "%s: the dataset has a field '%s', too: list the fields that you "
+				 "want, without it",
+				 transform, name);
 	if (fields->count == SEGMENT_FIELDS_MAX)
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "Pad(to=...): with '" FIELD_REAL
-				 "' a sample has more than %d fields: list those that you want",
-				 SEGMENT_FIELDS_MAX);
-	fields->real = fields->count;
-	field_add_views(fields, FIELD_REAL, "float32", 1, &four, four * sizeof(float));
+				 "%s: with '%s' a sample has more than %d fields: list those that "
+				 "you want",
+				 transform, name, SEGMENT_FIELDS_MAX);
+	field_add_views(fields, name, "float32", 1, &numbers, numbers * sizeof(float));
 	return 0;
+}
+
+bool field_is_drawn(const struct fields *fields, uint32_t field)
+{
+	return field > 0 &&
+	       (field == fields->real || field == fields->crop || field == fields->original);
+}
+
+/* Add those of Pad and Buckets that were chosen. */
+static int fields_add_all_drawn(struct fields *fields, const struct pipeline *pipeline,
+				const struct field_choice *choice, struct fault *fault)
+{
+	const bool buckets = pipeline_buckets(pipeline) > 0;
+	const struct {
+		bool made;
+		const char *transform, *name;
+		uint32_t numbers, *at;
+	} drawn[] = {
+		{pipeline_pads(pipeline), "Pad(to=...)", FIELD_REAL, 4, &fields->real},
+		{buckets, "Buckets", FIELD_CROP, 4, &fields->crop},
+		{buckets, "Buckets", FIELD_ORIGINAL, 2, &fields->original},
+	};
+	int r = 0;
+	for (size_t i = 0; i < sizeof(drawn) / sizeof(*drawn) && r == 0; i++) {
+		if (!drawn[i].made || !choice_has(choice, drawn[i].name))
+			continue;
+		*drawn[i].at = fields->count;
+		r = fields_add_drawn(fields, drawn[i].transform, drawn[i].name, drawn[i].numbers,
+				     fault);
+	}
+	return r;
 }
 
 /* Add an array that the user's code makes. */
@@ -317,8 +348,7 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 	for (unsigned i = 0; i < columns->count && r == 0; i++)
 		if (choice_has(choice, columns->column[i].name))
 			r = fields_add_column(fields, &columns->column[i], i, pipeline, fault);
-	if (r == 0 && pipeline_pads(pipeline) && choice_has(choice, FIELD_REAL))
-		r = fields_add_real(fields, fault);
+	r = r ? r : fields_add_all_drawn(fields, pipeline, choice, fault);
 	for (unsigned i = 0; i < choice->count && r == 0; i++)
 		if (!fields_have(fields, choice->names[i]))
 			return fault_say(fault, FIELD_E_CHOICE,

@@ -22,6 +22,9 @@ enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_FURTHER };
 
 /* Part of an image that is picture, if it was padded to a size. */
 #define FIELD_REAL "real_box"
+/* With Buckets: what was cropped of the resized picture, and the (height, width) of the file's. */
+#define FIELD_CROP "crop_box"
+#define FIELD_ORIGINAL "original_size"
 
 /* Choice of fields that a client asked for. */
 struct field_choice {
@@ -36,7 +39,8 @@ struct field {
 	char name[SEGMENT_NAME_MAX], dtype[16]; /* as in struct segment_field */
 	enum segment_kind kind;
 	uint32_t dims, shape[SEGMENT_DIMS_MAX];
-	size_t bytes; /* of one sample; of a ragged one, of its slot; of a sized one, of the largest */
+	size_t bytes; /* of one sample; of a ragged one, of its slot; of a sized one's, the largest
+		       */
 };
 
 struct fields {
@@ -46,9 +50,9 @@ struct fields {
 	unsigned columns[SEGMENT_FIELDS_MAX]; /* the dataset's column, from FIELD_FURTHER on */
 	/* Those that the user's code makes, in the order of its record; 0: it makes none. */
 	uint32_t made, made_at[SEGMENT_FIELDS_MAX];
-	uint32_t mask;	/* the field that is the mask; 0: there is none */
-	uint32_t real;	/* the field that says which part of the image is picture; 0: none does */
-	bool mixes;	/* each sample is mixed with a partner */
+	uint32_t mask;		       /* the field that is the mask; 0: there is none */
+	uint32_t real, crop, original; /* FIELD_REAL and the like; 0: there is none */
+	bool mixes;		       /* each sample is mixed with a partner */
 	uint32_t views; /* of a sample; image, mask, boxes and points have one for each view */
 };
 
@@ -74,6 +78,8 @@ uint32_t fields_page(const struct fields *fields);
  * fields_join() has told the others: a slot has room for the largest. */
 void fields_make_sized(struct fields *fields, const struct pipeline *pipeline);
 void fields_join(struct fields *fields, const struct fields *other);
+/* Does a field say something of the picture and what was drawn for it, as FIELD_REAL? */
+bool field_is_drawn(const struct fields *fields, uint32_t field);
 /* Bytes of one view of a field that has several. */
 size_t fields_view_bytes(const struct fields *fields, uint32_t field);
 

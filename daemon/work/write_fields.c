@@ -27,14 +27,29 @@ int give_boxes(const struct job *job, uint64_t sample, struct pipeline_scratch *
 	return pipeline_give_boxes(scratch, numbers, count / 4);
 }
 
-void write_annotations(const struct job *job, uint64_t sample, uint32_t view, int32_t width,
-		       int32_t height, const struct pipeline_scratch *scratch)
+/* Write what transforms say of a picture of width x height. */
+static void write_drawn(const struct job *job, uint32_t view, int32_t width, int32_t height,
+			const struct pipeline_scratch *scratch)
 {
 	const struct fields *fields = &job->recipe->fields;
 	if (fields->real)
 		pipeline_real(scratch, width, height, field_view(job, fields->real, view));
+	if (fields->crop)
+		pipeline_crop(scratch, field_view(job, fields->crop, view));
+	if (fields->original) {
+		float *original = field_view(job, fields->original, view);
+		original[0] = (float)height;
+		original[1] = (float)width;
+	}
+}
+
+void write_annotations(const struct job *job, uint64_t sample, uint32_t view, int32_t width,
+		       int32_t height, const struct pipeline_scratch *scratch)
+{
+	const struct fields *fields = &job->recipe->fields;
+	write_drawn(job, view, width, height, scratch);
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
-		if (i == fields->real)
+		if (field_is_drawn(fields, i))
 			continue;
 		const struct column *column = field_column(job, i);
 		if (column->kind != COLUMN_BOXES && column->kind != COLUMN_POINTS)
@@ -152,7 +167,7 @@ void write_numbers(struct job *job)
 	else if (!field_is_made(fields, FIELD_LABEL))
 		read_label(job, job->field[FIELD_LABEL]);
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
-		if (field_is_made(fields, i) || i == fields->real)
+		if (field_is_made(fields, i) || field_is_drawn(fields, i))
 			continue;
 		const struct column *column = field_column(job, i);
 		if (column->kind == COLUMN_NUMBERS || column->kind == COLUMN_BYTES)

@@ -343,7 +343,7 @@ def test_wrong_wide_ring(client, fake, corrupt):
 
 def test_unknown_kind(client, fake):
     """A field of a newer daemon's kind is left out, and the others are read."""
-    fake.segment = {"wide": list(wide()), "corrupt": header(RAGGED + 80, "=I", 2)}
+    fake.segment = {"wide": list(wide()), "corrupt": header(RAGGED + 80, "=I", 77)}
     run = client.run(fake.path, ATTACH)
     assert run.said("attached")[0]["fields"].count(",") == 20
 

@@ -43,6 +43,7 @@ STREAM = {"order_seed": 7, "augment_seed": 9, "epochs": 1, "subset_start": 8, "s
           "batch_size": 3}
 RESIZE = {"name": "Resize", "size": [36, 30]}
 BOXED = ("RandomIoUCrop", "ConvertBoundingBoxFormat")
+OWN_TESTS = {"Buckets"}  # whose runs hang on the reader's batch: tests/python/test_buckets.py
 UNSIZED = ("RandomIoUCrop", "RandomZoomOut", "ScaleJitter", "RandomShortestSize")
 
 
@@ -111,7 +112,7 @@ def test_the_table_is_found():
     assert len(NAMES) == len(FILES), "a row that is written in another way"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted({*NAMES} - OWN_TESTS))
 def test_a_transform(daemons, photos, boxed, name):
     plain, best = daemons
     photos = boxed if name.endswith("BoundingBoxes") or name in BOXED else photos

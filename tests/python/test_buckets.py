@@ -180,6 +180,42 @@ def test_another_number_of_ranks_goes_on(near, many):
         load(near, many, how={"run": 24}, world_size=4, rank=0)
 
 
+def test_a_resume_takes_the_length_of_runs_from_the_state(near, many):
+    """Nobody says `run`, and each number of ranks would have another one by itself."""
+    def samples(batch):
+        return [int(index) for index in batch.index[:batch.count - batch.padded]]
+    ranks = [load(near, many, rank=rank, world_size=2) for rank in range(2)]
+    passes, before = [loader.batches() for loader in ranks], []
+    for _ in range(4):
+        before += [index for batches in passes for index in samples(next(batches))]
+    saved = json.loads(json.dumps(ranks[0].state_dict()))
+    rest = [index for step in zip(*passes) for batch in step for index in samples(batch)]
+    assert sorted(before + rest) == list(range(COUNT))
+    for world, batch_size in ((1, 4), (1, 8), (2, 2), (4, 2), (8, 1)):
+        got, places = [], []
+        for rank in range(world):
+            loader = load(near, many, rank=rank, world_size=world, batch_size=batch_size)
+            next(loader.batches())  # also one that was used
+            loader.load_state_dict(saved)
+            assert loader.samples == ranks[0].samples
+            for batch in loader.batches():
+                got += samples(batch)
+                places.append(batch.position)
+            assert loader.state_dict()["digest"] == saved["digest"]
+            loader.close()
+        assert min(places) == saved["position"] and sorted(got) == sorted(rest)
+    with pytest.raises(stoker.RequestError, match="run of one size has 8 .*all ranks .12."):
+        load(near, many, world_size=3, rank=0).load_state_dict(saved)
+    with pytest.raises(stoker.TokenError, match="transforms"):
+        load(near, many, how={"run": 16}).load_state_dict(saved)
+    other = load(near, many, subset=(1, COUNT))
+    was = [samples(batch) for batch in other.batches()]
+    with pytest.raises(stoker.TokenError, match="subset"):
+        other.load_state_dict(saved)
+    other.set_epoch(0)
+    assert [samples(batch) for batch in other.batches()] == was
+
+
 def test_three_trainers_share_one_ring(near, many):
     loaders = [load(near, many, how={"run": 24}, batch_size=size, prefetch=24 // size * 3)
                for size in (4, 4, 12)]
@@ -210,6 +246,45 @@ def test_large_batches_are_not_copied(near, many):
         for kept, was in held:
             assert np.array_equal(kept.images, was)
     assert loader.fields["image"].shape == (0, 0, 3)
+
+
+@pytest.mark.parametrize("crop", ["center", "random"])
+def test_the_crop_and_the_original_size_are_fields(near, many, crop):
+    """Pillow makes the image of them."""
+    from PIL import Image
+    files, boxes = sorted((many / "a").iterdir()), set()
+    for batch in load(near, many, how={"crop": crop}).batches():
+        for image, index, box, original in zip(batch.images, batch.index, batch["crop_box"],
+                                               batch["original_size"]):
+            want = Image.open(files[index])
+            assert tuple(original) == (want.height, want.width)
+            high, wide = image.shape[:2]
+            scale = max(high / want.height, wide / want.width)
+            want = want.resize((int(want.width * scale + 0.5), int(want.height * scale + 0.5)),
+                               Image.BILINEAR).crop(tuple(map(int, box)))
+            assert np.array_equal(image, np.asarray(want))
+            boxes.add(tuple(map(int, box)))
+    assert len(boxes) > 20
+
+
+def test_fields_of_the_crop_are_chosen_like_others(near, many):
+    loader = load(near, many, fields=["original_size"])
+    assert set(loader.fields) == {"image", "label", "index", "original_size"}
+    with pytest.raises(stoker.RequestError, match="no 'crop_box'"):
+        near.loader(str(many), transforms=[stoker.Resize((8, 8))],
+                    **{**WISH, "fields": ["crop_box"]})
+
+
+def test_shapes(near, many):
+    loader = load(near, many)
+    assert loader.shapes == [(*size, 3) for size in SIZES]
+    assert {batch.images.shape[1:] for batch in loader.batches()} == set(loader.shapes)
+    assert load(near, many, layout="NCHW").shapes == [(3, *size) for size in SIZES]
+    behind = load(near, many, more=[stoker.Pad(4)])
+    assert behind.shapes == [(height + 8, width + 8, 3) for height, width in SIZES]
+    assert {batch.images.shape[1:] for batch in behind.batches()} == set(behind.shapes)
+    plain = near.loader(str(many), transforms=[stoker.Resize((8, 9))], **WISH)
+    assert plain.shapes == [(8, 9, 3)]
 
 
 def test_masks_boxes_and_labels_agree(near, tmp_path):

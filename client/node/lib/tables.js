@@ -128,6 +128,7 @@ export const MESSAGES = [
     ["note", "text", false, 0, 0, 4096],
     ["description", "any", false, 0, 0, 0],
     ["digest", "text", false, 0, 0, 32],
+    ["sizes", "any", false, 0, 0, 0],
   ] },
   { number: 13, name: "credit", fromDaemon: false, fields: [
     ["inflight", "uint", true, 0, 0, 1024],

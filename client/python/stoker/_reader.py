@@ -11,7 +11,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-from . import _resize
+from . import _buckets, _resize
 from ._given import Given, given_of
 from ._in_memory import InMemory
 from ._patience import Patience
@@ -89,16 +89,13 @@ class Reader:
         self.connection = self._dial()
         try:
             self._asked_resize: Optional[str] = request.get("resize")
+            self._asked_run = _buckets.run_of(request["transforms"])
             self._set_resize(self._asked_resize)
             attached = self._attach(None if live else self.at)
         except BaseException:
             self.close()
             raise
         self.dataset_fingerprint: str = attached["dataset_fingerprint"]
-        self.samples: int = attached["samples"]
-        shared = Runs if self.ring.sized else Share
-        self.share = shared(self.samples, self.batch_size, self.rank, self.world_size,
-                            request.get("last_batch") or "short")
         if attached["note"]:
             _log.warning("the dataset: %s", plain(attached["note"]))
 
@@ -144,6 +141,11 @@ class Reader:
         self.pipeline_hash: str = attached["pipeline_hash"]
         self.sampling_hash: str = attached["sampling_hash"]
         self.batches: int = attached["batches"]
+        self.sizes = _buckets.sizes_of(attached["sizes"])
+        self.samples: int = attached["samples"]
+        shared = Runs if self.ring.sized else Share
+        self.share = shared(self.samples, self.batch_size, self.rank, self.world_size,
+                            self.request.get("last_batch") or "short")
         self.at = self._entered(attached) if place is None else place
         self.attached = True
         self.unchecked = False
@@ -208,34 +210,56 @@ class Reader:
         self.request.pop("resize", None)
         self.request.update(_resize.field(self.resize))
 
-    def resized(self, theirs: Identity) -> Identity:
-        """What this reader is, with all hashes; where the program does not say whose resizes it
-        wants, once it has those of a state."""
-        ours = self.identity
-        assert ours is not None
+    def _left_open(self, theirs: Identity) -> Dict[str, Any]:
+        """The fields of the description which a state decides about, and has otherwise than this
+        reader: whose resizes, and how long the runs of Buckets are, if the program does not say."""
+        ours, fields = self._known(), {}
+        if self._asked_resize is None and theirs.resize != self.resize:
+            fields["resize"] = theirs.resize
+        run = _buckets.run_of(theirs.description.get("transforms"))
+        own = _buckets.run_of(ours.description.get("transforms"))
+        if self._asked_run is None and run and own and run != own:
+            fields["transforms"] = _buckets.with_run(ours.description["transforms"], run)
+            fields["sampler"] = theirs.description.get("sampler")  # as for the hashes below
+        return fields
+
+    def _known(self) -> Identity:
+        assert self.identity is not None
+        return self.identity
+
+    def as_of(self, theirs: Identity) -> Identity:
+        """What this reader is, with all hashes, once it has of a state what the program leaves
+        open."""
+        ours, fields = self._known(), self._left_open(theirs)
         kinds = {**ours.fingerprints, "pipeline": self.pipeline_hash,
                  "sampling": self.sampling_hash}
-        if self._asked_resize is not None or theirs.resize == self.resize:
-            return ours._replace(fingerprints=kinds)
-        del kinds["pipeline"]  # it hangs on this: the daemon compares it
-        return Identity({**ours.description, "resize": theirs.resize}, ours.digest, kinds)
+        if fields:  # the hashes hang on these: the daemon compares them
+            del kinds["pipeline"]
+        if "sampler" in fields:
+            del kinds["sampling"]
+        return Identity({**ours.description, **fields}, ours.digest, kinds)
 
-    def heed_resize(self, theirs: Identity) -> None:
-        """Go over to the resizes of a state."""
+    def heed(self, theirs: Identity) -> None:
+        """Go over to what a state says of what the program leaves open."""
         if self._asked_resize is None and "resize" not in theirs.description:
             _log.warning(_resize.OLD_STATE)
-        if self._asked_resize is not None or theirs.resize == self.resize:
+        fields, at = self._left_open(theirs), self.at
+        was = self.identity, self.resize, self.request["transforms"]
+        if not fields:
             return
-        was = self.identity, self.resize
         try:
-            self._set_resize(theirs.resize)
+            if "transforms" in fields:
+                run = _buckets.run_of(fields["transforms"])
+                self.request["transforms"] = _buckets.with_run(was[2], run or 0)
+                at = Place(at.epoch, 0)  # where such runs begin
+            self._set_resize(theirs.resize if "resize" in fields else self.resize)
             self.identity = theirs
             try:
-                self.move(self.at)
+                self.move(at)
             except (Disconnected, Stopping) as error:
-                self.recover(error, self.at, self.deadline())
+                self.recover(error, at, self.deadline())
         except BaseException:
-            self.identity = was[0]
+            self.identity, _, self.request["transforms"] = was
             self._set_resize(was[1])
             raise
 

@@ -62,6 +62,11 @@ class Field(NamedTuple):
     ragged: bool = False
     sized: bool = False
 
+    def of(self, size: Tuple[int, int]) -> Tuple[int, ...]:
+        """The shape of a sized field's sample, for a height and width."""
+        edges = iter(size)
+        return tuple(edge or next(edges) for edge in self.shape)
+
     def room(self) -> int:
         """Bytes of numbers that a sample of a ragged field may have."""
         return self.stride - _ragged_at(len(self.shape))
@@ -138,8 +143,7 @@ class Ring:
         field = self.fields[name]
         if not field.sized or not isinstance(runs, Sized):
             return field
-        size = iter(runs.size)
-        shape = tuple(edge or next(size) for edge in field.shape)
+        shape = field.of(runs.size)
         stride = prod(shape) * np.dtype(field.typestr).itemsize
         return field._replace(shape=shape, stride=stride,
                               offset=field.offset + runs.origin * (field.stride - stride))

@@ -132,6 +132,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "note": Field("text", 0, 0, 4096),
         "description": Field("any", 0, 0, 0),
         "digest": Field("text", 0, 0, 32),
+        "sizes": Field("any", 0, 0, 0),
     }),
     Message(13, "credit", {
         "inflight": Field("uint", None, 0, 1024),

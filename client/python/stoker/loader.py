@@ -228,6 +228,14 @@ class Loader:
                 "kept_batches": len(kept), "kept_bytes": sum(lease.bytes for lease in kept)}
 
     @property
+    def shapes(self) -> List[Tuple[int, ...]]:
+        """The shapes of an image that batches may have: with Buckets several, else one."""
+        field = self._reader.ring.fields["image"]
+        if not field.sized:
+            return [field.shape]
+        return [field.of(size) for size in self._reader.sizes]
+
+    @property
     def fields(self) -> Dict[str, Field]:
         """The fields of a sample by name (image, label, index, and further ones of the dataset),
         each with its ``dtype`` (a text) and ``shape``."""
@@ -313,9 +321,9 @@ class Loader:
         """
         self._reader.check()
         theirs = state.read(state_dict)
-        state.check(theirs, self._reader.resized(theirs), self._reader.request)
+        state.check(theirs, self._reader.as_of(theirs), self._reader.request)
+        self._reader.heed(theirs)
         place = state.place_of(state_dict, self.samples)
-        self._reader.heed_resize(theirs)
         if self._reader.producers is not None:
             self._reader.producers.resume(state_dict, place)
         self._reader.expect(theirs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, NamedTuple, Optional
 
+from ._buckets import run_of
 from ._resize import PILLOW_12
 from ._tables import BY_NAME, BYTES, U32, U64
 from .errors import TokenError, short
@@ -158,7 +159,8 @@ def compare(theirs: Mapping[str, Any], ours: Mapping[str, Any],
             request: Mapping[str, Any]) -> None:
     """Raises TokenError with the first field that differs. What a token does not say, because its
     client or daemon knew fewer fields, is equal unless this program asks for it."""
-    for key in sorted(theirs):
+    buckets = run_of(theirs.get("transforms"))  # these have a digest of all the others there:
+    for key in sorted(theirs, key=lambda key: (bool(buckets) and key == "sampler", key)):
         if not _same(theirs[key], ours.get(key)):
             _refuse(key, theirs[key], ours.get(key))
     for key in BYTES:

@@ -93,7 +93,8 @@ class Buckets(Transform):
     ``sizes``: a list of (height, width). Or ``area``: all sizes whose edges are multiples of
     ``step`` (64), with as many pixels as fit into it, and up to ``ratio`` (2) between the edges.
     ``crop``: center or random. ``run``: positions of one size in a row, a multiple of the batch of
-    all ranks, which it is unless it is given; a run can only be resumed with the same."""
+    all ranks, which it is unless it is given; a state has it, and goes on with any number of
+    ranks and batch size whose product divides it."""
 
     sizes: Optional[Sequence[Sequence[int]]] = None
     area: Optional[int] = None

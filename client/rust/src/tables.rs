@@ -248,6 +248,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 0 },
         Field { key: "digest", kind: Kind::Text, required: false,
             default: 0, min: 0, max: 32 },
+        Field { key: "sizes", kind: Kind::Any, required: false,
+            default: 0, min: 0, max: 0 },
     ] },
     MessageType { number: 13, name: "credit", fields: &[
         Field { key: "inflight", kind: Kind::Uint, required: true,

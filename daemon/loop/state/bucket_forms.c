@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proto/pack.h"
+
 void bucket_forms_free(struct bucket_forms *forms)
 {
 	if (!forms)
@@ -11,7 +13,22 @@ void bucket_forms_free(struct bucket_forms *forms)
 	for (uint32_t i = 0; i < forms->count; i++)
 		pipeline_free(forms->form[i].pipeline);
 	bucket_order_free(forms->order);
+	packer_free(forms->packer);
 	free(forms);
+}
+
+static int pack_sizes(struct bucket_forms *forms)
+{
+	int r = packer_new(&forms->packer);
+	if (r)
+		return r;
+	pack_list(forms->packer, forms->count);
+	for (uint32_t i = 0; i < forms->count; i++) {
+		pack_list(forms->packer, 2);
+		pack_uint(forms->packer, forms->form[i].height);
+		pack_uint(forms->packer, forms->form[i].width);
+	}
+	return packer_bytes(forms->packer, &forms->sizes);
 }
 
 static int form_init(struct bucket_form *form, const struct pipeline *pipeline, uint32_t bucket,
@@ -49,6 +66,7 @@ int bucket_forms_new(struct bucket_forms **out, struct bucket_order *order,
 		forms->count++;
 		r = form_init(&forms->form[i], pipeline, i, dataset, choice, fault);
 	}
+	r = r ? r : pack_sizes(forms);
 	if (r) {
 		bucket_forms_free(forms);
 		return r;

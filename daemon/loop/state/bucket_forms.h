@@ -7,7 +7,10 @@
 #define STOKER_LOOP_STATE_BUCKET_FORMS_H
 
 #include "base/fault.h"
+#include "proto/value.h"
 #include "work/job.h"
+
+struct packer;
 
 struct bucket_form {
 	struct pipeline *pipeline; /* owned */
@@ -19,6 +22,8 @@ struct bucket_form {
 struct bucket_forms {
 	uint32_t count;
 	struct bucket_order *order; /* owned */
+	struct packer *packer;	    /* owned: of `sizes` */
+	struct text sizes;	    /* msgpack: the list of (height, width), by bucket */
 	struct bucket_form form[];
 };
 

@@ -20,7 +20,7 @@
 #include "transform/transforms/common_parameters.h"
 
 enum { SIZES, AREA, STEP, RATIO, CROP, INTERPOLATION, ANTIALIAS, RUN };
-_Static_assert(RUN == 7, "buckets_run() has its place");
+_Static_assert((int)SIZES == (int)BUCKETS_SIZES && (int)RUN == (int)BUCKETS_RUN, "the same places");
 enum { CROP_CENTER, CROP_RANDOM };
 
 static const char *const crops[] = {[CROP_CENTER] = "center", [CROP_RANDOM] = "random"};
@@ -121,6 +121,7 @@ static int draw(const struct transform *transform, const struct draws *draws, st
 		top = draws_below(draws, 0, over_y + 1);
 		left = draws_below(draws, 1, over_x + 1);
 	}
+	steps->crop = (struct rect){left, top, to.width, to.height};
 	steps_add_window(steps, left, top, to.width, to.height);
 	return 0;
 }

@@ -304,7 +304,9 @@ final class Tables {
         new Field("description", Kind.ANY, false,
             0L, 0L, 0L),
         new Field("digest", Kind.TEXT, false,
-            0L, 0L, 32L));
+            0L, 0L, 32L),
+        new Field("sizes", Kind.ANY, false,
+            0L, 0L, 0L));
   }
 
   private static List<Field> credit() {
