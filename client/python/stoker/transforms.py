@@ -94,7 +94,11 @@ class Buckets(Transform):
     ``step`` (64), with as many pixels as fit into it, and up to ``ratio`` (2) between the edges.
     ``crop``: center or random. ``run``: positions of one size in a row, a multiple of the batch of
     all ranks, which it is unless it is given; a state has it, and goes on with any number of
-    ranks and batch size whose product divides it."""
+    ranks and batch size whose product divides it.
+
+    A batch has the fields ``crop_box``, x0, y0, x1, y1 of what was cropped in the picture as it was
+    resized, before later transforms such as flips, and ``original_size``, (height, width) of the
+    picture as it was decoded. ``loader.shapes`` lists what comes."""
 
     sizes: Optional[Sequence[Sequence[int]]] = None
     area: Optional[int] = None
