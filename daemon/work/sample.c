@@ -92,7 +92,7 @@ static void sample_mix(struct job *job, struct input *input, struct sample_kit *
 	size_t label_at = (image->bytes + 7) & ~(size_t)7;
 	int64_t index;
 	recipe.fields.count = FIELD_FURTHER; /* of the partner only array and label */
-	recipe.fields.real = 0;
+	recipe.fields.real = recipe.fields.crop = recipe.fields.original = 0;
 	if (buffer_reserve(&kit->partner, label_at + recipe.fields.field[FIELD_LABEL].bytes) < 0) {
 		job->outcome = JOB_MEMORY;
 		return;
