@@ -206,8 +206,8 @@ void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint3
  * the array that is picture, x0, y0, x1, y1. */
 void pipeline_real(const struct pipeline_scratch *scratch, int32_t width, int32_t height,
 		   float box[4]);
-/* After pipeline_draw(), with Buckets: what these cropped, x0, y0, x1, y1 in the picture as they had
- * resized it. */
+/* After pipeline_draw(), with Buckets: what these cropped, x0, y0, x1, y1 in the picture as they
+ * had resized it. */
 void pipeline_crop(const struct pipeline_scratch *scratch, float box[4]);
 /* Are pictures padded to one size, so that this part is a field? */
 bool pipeline_pads(const struct pipeline *pipeline);

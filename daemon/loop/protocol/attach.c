@@ -18,7 +18,6 @@
 #include "loop/protocol/attach_settle.h"
 #include "loop/protocol/reply.h"
 #include "loop/protocol/session_state.h"
-#include "loop/state/bucket_forms.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/producer.h"
@@ -429,10 +428,8 @@ static void answer(struct attachment *attachment, const struct ring *ring,
 	digest_hex(&stream->description.digest, token->description);
 	attached->digest = text_of(token->description);
 	attached->description.packed = stream->description.bytes;
-	if (stream->order.forms)
-		attached->sizes.packed = stream->order.forms->sizes;
-	const char *note = attachment->entry->note.text;
-	attached->note = (struct text){note, strlen(note)};
+	attached->sizes.packed = stream_sizes(stream);
+	attached->note = text_of(attachment->entry->note.text);
 	attached->samples = stream_positions(&stream->order);
 	attached->batches = share_batches(&reader->share, 0);
 	attached->transport = by_fd ? (struct text){"fd", 2} : (struct text){"path", 4};

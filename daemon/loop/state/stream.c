@@ -132,6 +132,11 @@ const struct bucket_order *stream_buckets(const struct stream *stream)
 	return stream->order.forms ? stream->order.forms->order : NULL;
 }
 
+struct text stream_sizes(const struct stream *stream)
+{
+	return stream->order.forms ? stream->order.forms->sizes : (struct text){0};
+}
+
 uint64_t stream_run(const struct stream *stream)
 {
 	const struct bucket_forms *forms = stream->order.forms;

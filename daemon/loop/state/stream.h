@@ -73,6 +73,8 @@ const struct bucket_form *stream_form(const struct stream *stream, uint64_t epoc
 				      uint64_t position);
 /* The order of its buckets; NULL: it has none. */
 const struct bucket_order *stream_buckets(const struct stream *stream);
+/* The sizes that its batches have, as ATTACHED says them; empty: they have one. */
+struct text stream_sizes(const struct stream *stream);
 /* Positions of a run, which share one size; 1: there are no buckets. */
 uint64_t stream_run(const struct stream *stream);
 /* The positions of the epoch that echo this one's sample, itself among them: `echo` in all. */
