@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Buckets beside fields and transforms of others: what stands behind them, partners of MixUp, and
+code of the user, which is refused: so they meet no ragged field either."""
+import json
+
+import numpy as np
+import pytest
+
+import own_code
+import own_maps
+import stoker
+
+SIZES = [(48, 48), (32, 64), (64, 32)]
+EDGES = [(70, 72), (40, 90), (90, 40), (64, 66), (30, 60)]  # (width, height) of pictures
+COUNT = 15
+WISH = {"batch_size": 2, "layout": "NHWC", "seed": 3, "resize": "pillow-12", "timeout": 60}
+
+
+@pytest.fixture(name="listed", scope="module")
+def fixture_listed(tmp_path_factory):
+    """Pictures of one grey value each, of three classes."""
+    from PIL import Image
+    folder, lines = tmp_path_factory.mktemp("beside"), []
+    for number in range(COUNT):
+        grey = (10 * number + 20,) * 3
+        Image.new("RGB", EDGES[number % len(EDGES)], grey).save(folder / f"{number}.png")
+        lines.append({"path": f"{number}.png", "label": "abc"[number % 3]})
+    path = folder / "list.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def samples(loader):
+    """Each batch's arrays by name, sample by sample."""
+    for batch in loader.batches():
+        for number in range(batch.count - batch.padded):
+            yield {name: batch[name][number] for name in loader.fields}
+
+
+def test_pad_to_behind_buckets_says_where_the_picture_is(near, listed):
+    loader = near.loader(str(listed), transforms=[
+        stoker.Buckets(SIZES), stoker.Pad(to=(64, 72), center=True)], dtype="uint8", **WISH)
+    assert loader.shapes == [(64, 72, 3)] * len(SIZES)
+    seen = {}
+    for sample in samples(loader):
+        left, top, right, low = (int(edge) for edge in sample["real_box"])
+        grey = 10 * int(sample["index"]) + 20
+        inside = sample["image"][top:low, left:right]
+        assert sample["image"].shape == (64, 72, 3) and (inside == grey).all()
+        assert sample["image"].sum() == inside.sum()  # black around it
+        assert (left, top) == ((72 - (right - left)) // 2, (64 - (low - top)) // 2)
+        seen[int(sample["index"])] = low - top, right - left
+    assert len(seen) == COUNT and set(seen.values()) == set(SIZES)
+
+
+def test_partners_of_mix_up_leave_the_fields_of_the_sample(near, listed):
+    """A partner has no fields, so those of the crop and of what is padded are the sample's own."""
+    loader = near.loader(str(listed), transforms=[
+        stoker.Buckets(SIZES), stoker.Pad(to=(64, 72)), stoker.MixUp()], dtype="float32", **WISH)
+    mixed, seen = 0, set()
+    for sample in samples(loader):
+        index = int(sample["index"])
+        width, height = EDGES[index % len(EDGES)]
+        assert tuple(sample["original_size"]) == (height, width)
+        right, low = (int(edge) for edge in sample["real_box"][2:])
+        assert tuple(sample["real_box"][:2]) == (0, 0) and (low, right) in SIZES
+        x0, y0, x1, y1 = sample["crop_box"]
+        assert (y1 - y0, x1 - x0) == (low, right)
+        # A run has one size, so the partner has the same part of the image.
+        assert (sample["image"][low:] == 0).all() and (sample["image"][:, right:] == 0).all()
+        assert np.ptp(sample["image"][:low, :right]) == 0
+        mixed += sample["label"].max() < 1
+        seen.add(index)
+    assert mixed > 0 and len(seen) == COUNT
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_map_beside_buckets_is_refused_in_words(near, listed, behind, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    pair = [stoker.Buckets(SIZES), stoker.Map(own_maps.invert)]
+    with pytest.raises(stoker.Error, match="Buckets"):
+        near.loader(str(listed), transforms=pair if behind else pair[::-1], dtype="uint8", **WISH)
+
+
+def test_pictures_that_code_makes_are_refused_in_words(near, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    with pytest.raises(stoker.Error, match="Buckets.*nobody knows their sizes"):
+        near.loader(stoker.Source(own_code.Pictures(folder)),
+                    transforms=[stoker.Buckets(SIZES)], dtype="uint8", **WISH)
