@@ -355,7 +355,7 @@ def test_transforms_as_text():
     ("Rezise(8)", "there is no transform 'Rezise': did you mean 'Resize'\\?"),
     ("Resize(", "transforms 'Resize\\(': .*never closed|unexpected EOF"), ("", "invalid syntax"),
     ("Resize()", "Resize missing 1 required positional argument: 'size'"),
-    ("Resize(8, sise=8)", "Resize got an unexpected keyword argument 'sise'"),
+    ("Resize(8, sise=8)", "there is no option 'sise': did you mean 'size'"),
     ("Resize(open('x'))", "no transform 'open'"),
     ("Resize(8).x", "no transform 'Resize\\(8\\).x'"),
 ])
