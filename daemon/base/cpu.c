@@ -4,7 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"plain", "avx2", "avx512"};
+static const char *const names[CPU_COUNT] = {
+	[CPU_PLAIN] = "plain",
+#if defined(__aarch64__)
+	[CPU_NEON] = "neon",
+#else
+	[CPU_AVX2] = "avx2",
+	[CPU_AVX512] = "avx512",
+#endif
+};
 
 #if defined(__x86_64__)
 
@@ -43,6 +51,13 @@ enum cpu cpu_machine(void)
 	return (enum cpu)cpu;
 }
 
+#elif defined(__aarch64__)
+
+enum cpu cpu_machine(void)
+{
+	return CPU_NEON;
+}
+
 #else
 
 enum cpu cpu_machine(void)
@@ -55,11 +70,11 @@ enum cpu cpu_machine(void)
 enum cpu cpu_most(void)
 {
 	const char *most = getenv("STOKER_CPU");
-	for (enum cpu cpu = CPU_PLAIN; most && cpu < CPU_AVX512; cpu++) {
+	for (enum cpu cpu = CPU_PLAIN; most && cpu < CPU_COUNT; cpu++) {
 		if (strcmp(most, names[cpu]) == 0)
 			return cpu;
 	}
-	return CPU_AVX512;
+	return CPU_COUNT - 1;
 }
 
 enum cpu cpu_best(void)

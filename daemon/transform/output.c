@@ -170,6 +170,23 @@ void output_end(enum cpu cpu)
 		output_avx2_end();
 }
 
+#elif defined(__aarch64__)
+
+output_row *output_row_for(const struct output *output, enum cpu cpu)
+{
+	output_row *row = NULL;
+	if (output->gray)
+		return row_gray;
+	if (cpu >= CPU_NEON)
+		row = output_neon_row(output);
+	return row ? row : row_plain;
+}
+
+void output_end(enum cpu cpu)
+{
+	(void)cpu;
+}
+
 #else
 
 output_row *output_row_for(const struct output *output, enum cpu cpu)

@@ -13,6 +13,8 @@ static const struct resample_kernel *const kernels[] = {
 #if defined(__x86_64__)
 	[CPU_AVX2] = &resample_avx2,
 	[CPU_AVX512] = &resample_avx512,
+#elif defined(__aarch64__)
+	[CPU_NEON] = &resample_neon,
 #endif
 };
 

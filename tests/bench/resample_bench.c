@@ -62,7 +62,7 @@ struct side {
 	double times[ROUNDS_MAX], ratios[ROUNDS_MAX];
 };
 
-static struct side sides[CPU_AVX512 + 1];
+static struct side sides[CPU_COUNT];
 static unsigned rounds = 100;
 static uint8_t *ring;
 

@@ -17,6 +17,7 @@
 /* NULL: nothing faster than the plainer one for this output. */
 output_row *output_avx2_row(const struct output *output);
 output_row *output_avx512_row(const struct output *output);
+output_row *output_neon_row(const struct output *output);
 void output_avx2_end(void);
 
 /* Is a row (of planes: each of its three rows) whole cache lines? */

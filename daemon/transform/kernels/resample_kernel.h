@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The two passes of a resample, in a version for each instruction set, all with the same results:
- * resample_plain.c, resample_avx2.c, resample_avx512.c. resample.c runs them and keeps the lines
- * between them. A worker's thread.
+ * resample_plain.c, resample_avx2.c, resample_avx512.c, resample_neon.c. resample.c runs them and
+ * keeps the lines between them. A worker's thread.
  */
 #ifndef STOKER_TRANSFORM_KERNELS_RESAMPLE_KERNEL_H
 #define STOKER_TRANSFORM_KERNELS_RESAMPLE_KERNEL_H
@@ -52,7 +52,7 @@ struct resample_kernel {
 		     uint8_t *out);
 };
 
-extern const struct resample_kernel resample_plain, resample_avx2, resample_avx512;
+extern const struct resample_kernel resample_plain, resample_avx2, resample_avx512, resample_neon;
 
 static inline int32_t lines_place(const struct lines *lines, int32_t group)
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "statistics/moments.h"
 #include "tests/unit/test.h"
 
@@ -97,10 +98,9 @@ static void check(uint32_t length, uint32_t count, enum moments_of of)
 static void test_naive(void **state)
 {
 	static const uint32_t lengths[] = {3, 30, 33, 99}, counts[] = {1, 2, 255, 256, 257, 700};
-	static const char *const cpus[] = {"plain", "avx2"};
 	(void)state;
-	for (unsigned cpu = 0; cpu < 2; cpu++) {
-		assert_int_equal(setenv("STOKER_CPU", cpus[cpu], 1), 0);
+	for (enum cpu cpu = CPU_PLAIN; cpu <= CPU_PLAIN + 1; cpu++) {
+		assert_int_equal(setenv("STOKER_CPU", cpu_name(cpu), 1), 0);
 		for (enum moments_of of = MOMENTS_OF_CHANNELS; of <= MOMENTS_OF_PRODUCTS; of++)
 			for (unsigned i = 0; i < 4 * 6; i++)
 				check(lengths[i % 4], counts[i / 4], of);

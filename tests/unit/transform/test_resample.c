@@ -166,7 +166,7 @@ static void check_resize(enum cpu cpu, struct buffer *scratch)
 static void test_passes_agree(void **state)
 {
 	(void)state;
-	for (enum cpu cpu = CPU_AVX2; cpu <= cpu_best(); cpu++) {
+	for (enum cpu cpu = CPU_PLAIN + 1; cpu <= cpu_best(); cpu++) {
 		struct buffer scratch[2] = {BUFFER_NULL, BUFFER_NULL};
 		for (unsigned i = 0; i < cases; i++) {
 			check_resize(cpu, scratch);
@@ -235,7 +235,7 @@ static unsigned check_output(enum cpu cpu)
 static void test_outputs_agree(void **state)
 {
 	(void)state;
-	for (enum cpu cpu = CPU_AVX2; cpu <= cpu_best(); cpu++) {
+	for (enum cpu cpu = CPU_PLAIN + 1; cpu <= cpu_best(); cpu++) {
 		unsigned lined = 0;
 		for (unsigned i = 0; i < cases; i++)
 			lined += check_output(cpu);
@@ -267,7 +267,7 @@ static void test_environment_chooses(void **state)
 {
 	enum cpu best = cpu_best();
 	(void)state;
-	for (enum cpu cpu = CPU_PLAIN; cpu <= CPU_AVX512; cpu++) {
+	for (enum cpu cpu = CPU_PLAIN; cpu < CPU_COUNT; cpu++) {
 		assert_int_equal(setenv("STOKER_CPU", cpu_name(cpu), 1), 0);
 		assert_int_equal(cpu_best(), cpu < best ? cpu : best);
 	}
