@@ -4,6 +4,8 @@
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 /* Continue the run with pixel x of the map, if that goes on. A run of one pixel may go either way.
@@ -69,6 +71,20 @@ __attribute__((target("avx2"))) static void row_reverse_avx2(uint8_t *to, const 
 	}
 	row_reverse(to, last, count - i);
 }
+#elif defined(__aarch64__)
+static void row_reverse_neon(uint8_t *to, const uint8_t *last, int32_t count)
+{
+	static const uint8_t places[16] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
+	const uint8x16_t order = vld1q_u8(places);
+	int32_t i = 0;
+	for (; i + 16 <= count; i += 16, to += 48, last -= 48) {
+		uint8x16x3_t pixels = vld3q_u8(last - 45);
+		for (int c = 0; c < 3; c++)
+			pixels.val[c] = vqtbl1q_u8(pixels.val[c], order);
+		vst3q_u8(to, pixels);
+	}
+	row_reverse(to, last, count - i);
+}
 #endif
 
 void row_copy_run(const struct row_copy *copy, enum cpu cpu, const uint8_t *source, int32_t left,
@@ -87,6 +103,9 @@ void row_copy_run(const struct row_copy *copy, enum cpu cpu, const uint8_t *sour
 #if defined(__x86_64__)
 		else if (cpu >= CPU_AVX2)
 			row_reverse_avx2(begin, from, run->count);
+#elif defined(__aarch64__)
+		else if (cpu >= CPU_NEON)
+			row_reverse_neon(begin, from, run->count);
 #endif
 		else
 			row_reverse(begin, from, run->count);

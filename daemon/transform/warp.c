@@ -224,6 +224,9 @@ static warp_filter *filter_for(enum filter filter, enum cpu cpu)
 #if defined(__x86_64__)
 	if (cpu >= CPU_AVX2)
 		return bicubic ? warp_bicubic_avx2 : warp_bilinear_avx2;
+#elif defined(__aarch64__)
+	if (cpu >= CPU_NEON)
+		return bicubic ? warp_bicubic_neon : warp_bilinear_neon;
 #endif
 	(void)cpu;
 	return bicubic ? warp_bicubic : warp_bilinear;

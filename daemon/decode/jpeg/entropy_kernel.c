@@ -32,6 +32,13 @@ const struct entropy_kernel *entropy_kernel_at(unsigned i)
 	}
 }
 
+#elif defined(__aarch64__)
+
+const struct entropy_kernel *entropy_kernel_at(unsigned i)
+{
+	return i == 0 ? &entropy_plain : i == 1 ? &entropy_neon : NULL;
+}
+
 #else
 
 const struct entropy_kernel *entropy_kernel_at(unsigned i)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The inner loops over entropy-coded bits, with a version for each instruction set
- * (entropy_plain.c, entropy_avx2.c, entropy_avx512.c) that all give the same results, and the
- * choice of one at run time. Immutable; any thread.
+ * (entropy_plain.c, entropy_avx2.c, entropy_avx512.c, entropy_neon.c) that all give the same
+ * results, and the choice of one at run time. Immutable; any thread.
  */
 #ifndef STOKER_DECODE_JPEG_ENTROPY_KERNEL_H
 #define STOKER_DECODE_JPEG_ENTROPY_KERNEL_H

@@ -11,5 +11,6 @@
 extern const struct entropy_kernel entropy_plain;
 extern const struct entropy_kernel entropy_avx2;   /* AVX2, BMI1, BMI2 */
 extern const struct entropy_kernel entropy_avx512; /* and AVX-512BW */
+extern const struct entropy_kernel entropy_neon;
 
 #endif

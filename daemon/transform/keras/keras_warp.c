@@ -63,6 +63,9 @@ static const struct keras_kernels *kernels_for(enum cpu cpu)
 #if defined(__x86_64__)
 	if (cpu >= CPU_AVX2)
 		return &keras_kernels_avx2;
+#elif defined(__aarch64__)
+	if (cpu >= CPU_NEON)
+		return &keras_kernels_neon;
 #endif
 	(void)cpu;
 	return &kernels_plain;

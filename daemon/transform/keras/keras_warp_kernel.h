@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts of keras_warp.c and its AVX2 version that both compile: the places that the pixels of a row
+ * Parts of keras_warp.c and its versions for AVX2 and NEON that all compile: the places that the pixels of a row
  * come from, and loops.
  */
 #ifndef STOKER_TRANSFORM_KERAS_KERAS_WARP_KERNEL_H
@@ -53,7 +53,7 @@ struct keras_kernels {
 	keras_blend *blend, *blend_numbers;
 };
 
-extern const struct keras_kernels keras_kernels_avx2;
+extern const struct keras_kernels keras_kernels_avx2, keras_kernels_neon;
 
 #define KERAS_INLINE static inline __attribute__((always_inline))
 

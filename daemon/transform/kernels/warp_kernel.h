@@ -23,6 +23,7 @@ struct warp_row {
 typedef void warp_filter(const struct warp_row *row);
 
 warp_filter warp_bilinear, warp_bicubic, warp_bilinear_avx2, warp_bicubic_avx2;
+warp_filter warp_bilinear_neon, warp_bicubic_neon;
 
 /* For numbers from -1 on that an int can hold. */
 static inline int32_t warp_floor(double number)
