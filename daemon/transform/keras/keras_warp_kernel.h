@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts of keras_warp.c and its versions for AVX2 and NEON that all compile: the places that the pixels of a row
- * come from, and loops.
+ * Parts of keras_warp.c and of its versions for AVX2 and NEON that all of them compile: the places
+ * that the pixels of a row come from, and loops.
  */
 #ifndef STOKER_TRANSFORM_KERAS_KERAS_WARP_KERNEL_H
 #define STOKER_TRANSFORM_KERAS_KERAS_WARP_KERNEL_H
