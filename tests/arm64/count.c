@@ -2,7 +2,7 @@
 /*
  * A plugin of qemu-user: says on stderr how many instructions a program ran. Debian's qemu-user has
  * no header for plugins, so what is used of it is declared here (its version 1).
- *	gcc -shared -fPIC -O2 -o count.so tests/bench/qemu_count.c
+ *	gcc -shared -fPIC -O2 -o count.so tests/arm64/count.c
  *	STOKER_CPU=neon qemu-aarch64 -L ROOT -plugin ./count.so resample_bench 2 "300x900"
  * The difference between 2 rounds and 1 is eight crops with each instruction set up to that one.
  */

@@ -6,12 +6,12 @@
 # stays there (ROOT/build), so that a second run takes less.
 #
 #   debootstrap --variant=minbase --include=ca-certificates bookworm ROOT
-#   tests/arm64.sh ROOT [SUITE]                        SUITE: unit
+#   tests/arm64/run.sh ROOT [SUITE]                        SUITE: unit
 #
 # Needs root and Debian's archive. Some ten minutes on two cores.
 set -euo pipefail
 root=$(realpath "$1") suite=${2:-unit}
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 if [[ ${ARM64_INSIDE-} != yes ]]; then
 	ARM64_INSIDE=yes exec unshare --mount --pid --fork --kill-child "$0" "$root" "$suite"
 fi
