@@ -6,7 +6,8 @@
 #ifndef STOKER_BASE_CPU_H
 #define STOKER_BASE_CPU_H
 
-/* Of the kind of processor that this is compiled for, each better than those before it. */
+/* Instruction sets of the kind of processor that this is compiled for, each better than those
+ * before it. */
 enum cpu {
 	CPU_PLAIN,
 #if defined(__aarch64__)

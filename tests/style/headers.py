@@ -5,11 +5,15 @@ Arguments: the root of the source, then the C compiler (cc) and the C++ compiler
 """
 
 import os
+import platform
+import re
 import subprocess
 import sys
 
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
 PUBLIC = "client/c/stoker.h"
+# Intrinsics of another processor than the compiler's.
+OTHER_PROCESSOR = re.compile(r"avx\d+\.h$" if platform.machine() == "aarch64" else r"neon\.h$")
 
 
 def why_not(compiler, language, standard, root, text):
@@ -24,7 +28,7 @@ def headers_of(root):
     for top in ("proto", "daemon", "client"):
         for folder, _, names in sorted(os.walk(os.path.join(root, top))):
             for name in sorted(names):
-                if name.endswith(".h"):
+                if name.endswith(".h") and not OTHER_PROCESSOR.search(name):
                     yield os.path.relpath(os.path.join(folder, name), root)
 
 

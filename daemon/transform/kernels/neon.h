@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernels for NEON share. */
+/* Parts that the kernels for NEON share. */
 #ifndef STOKER_TRANSFORM_KERNELS_NEON_H
 #define STOKER_TRANSFORM_KERNELS_NEON_H
 
