@@ -293,6 +293,8 @@ def test_refused_states(node):
     for value in (None, [], "x", 5):
         with pytest.raises(stoker.TokenError):
             loader.load_state_dict(value)
+    with pytest.raises(stoker.TokenError, match="a loader's state_dict"):
+        loader.load_state_dict({"model": 1})
     with pytest.raises(stoker.TokenError, match="^exif_orientation"):
         loader.load_state_dict({**good, "exif_orientation": True})
     del good["exif_orientation"]  # of before it was in a state

@@ -82,6 +82,15 @@ def test_a_keyword_of_another_loader(daemon, node, name, words):
         torch.Loader("/data/20", 4, node=node, **{name: 1})
 
 
+@pytest.mark.parametrize("options, words", [
+    ({"batchsize": 4}, "there is no option 'batchsize': did you mean 'batch_size'\\?"),
+    ({"device": "cuda", "batch_size": 4}, "device is not supported: stoker.torch.Loader"),
+])
+def test_a_keyword_that_the_loader_has_not(daemon, node, options, words):
+    with pytest.raises(TypeError, match=words):
+        node.loader("/data/20", **options)
+
+
 def test_mypy(tmp_path):
     pytest.importorskip("mypy")
     pytest.importorskip("typing_extensions")

@@ -70,6 +70,7 @@ _OTHERS = {
     "max_queue_size": "use prefetch, the batches that the ring holds",
     "collate_fn": "apply it to the batches", "batch_sampler": "give batch_size and sampler",
     "pin_memory": "with torch, wrap it: DataLoader(loader, batch_size=None, pin_memory=True)",
+    "device": "stoker.torch.Loader and stoker.jax have it",
     "transform": "it is called transforms here", "target_transform": "apply it to the labels",
 }
 
@@ -83,7 +84,7 @@ def refuse(unknown: Iterable[str], known: Sequence[str] = ()) -> None:
             raise TypeError(f"{name} is not supported: {_OTHERS[name]}")
         if name == "start":
             raise TypeError(f"there is no option 'start' here: {START}")
-        close = difflib.get_close_matches(name, names, 1, 0.4)
+        close = difflib.get_close_matches(name, names, 1)
         raise TypeError(f"there is no option {name!r}" + (
             f": did you mean {close[0]!r}?" if close else f", but {', '.join(sorted(names))}"))
 

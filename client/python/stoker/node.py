@@ -6,7 +6,7 @@ import functools
 import logging
 import os
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from .produce.map import Map, maps_of
 from .produce.processes import Producers
 from .produce.source import Source, secret
 from .sources.find import found as stored
-
-if TYPE_CHECKING:
-    from typing_extensions import Never
 
 Path = _address.Path
 Dataset = Union[Path, Mapping[str, Any], Mix, Sequence[Any], Source]
@@ -77,6 +74,7 @@ class Node:
         self._loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
         self._closed = False
 
+    @_options.named
     def loader(self, dataset: Dataset, *, batch_size: int, transforms: Any = (), seed: int = 0,
                order_seed: Optional[int] = None, augment_seed: Optional[int] = None,
                shuffle: bool = True, dtype: Any = "float32", layout: str = "NCHW",
@@ -93,7 +91,7 @@ class Node:
                transport: Optional[str] = None, labels: Optional[Sequence[Any]] = None,
                timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
                priority: int = 10, reconnect: Optional[float] = 60.0, credentials: Any = None,
-               num_workers: Optional[int] = None, **others: Never) -> Loader:
+               num_workers: Optional[int] = None) -> Loader:
         """Attach to a stream of batches. Blocks while the daemon indexes a dataset for the first
         time.
 
@@ -171,7 +169,6 @@ class Node:
         Raises DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
         RequestErrors, with the text of the daemon; TypeError and ValueError; DaemonUnavailable.
         """
-        _options.refuse(others)
         maps = _maps(transforms)
         dataset = stored(dataset) or dataset
         if num_workers is not None and not isinstance(dataset, Source) and not maps:

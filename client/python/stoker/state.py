@@ -93,6 +93,8 @@ def read(state: Any) -> Identity:
     if not isinstance(state, Mapping):
         raise TokenError.local(f"a state must be a dict, not a {type(state).__name__}")
     version = state.get("version")
+    if version is None:
+        raise TokenError.local("version: there is none: give what a loader's state_dict() gave")
     if type(version) is not int or version not in (1, VERSION):
         raise TokenError.local(f"version: the state has {short(version)}, this client knows 1 and "
                                f"{VERSION}: update the client")
