@@ -254,6 +254,7 @@ static void attach_values(struct message_attach *message, const struct stoker_op
 	message->accept_fd = true;
 	message->accept_moves = true;
 	message->accept_names = true;
+	message->accept_sizes = true;
 	message->page = SEGMENT_VERSION;
 	message->start = text_of(options->start);
 	message->pace = text_of(options->pace);

@@ -4,10 +4,38 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Static_assert(STOKER_RUNS_MAX == PROTO_RUNS_MAX, "all runs of a message fit");
 _Static_assert(STOKER_SHAPE_MAX == SEGMENT_DIMS_MAX, "all dimensions of a field fit");
 _Static_assert(STOKER_NAME_MAX == SEGMENT_NAME_MAX, "all names of fields fit");
+
+struct stoker_array batch_array_of(const struct ring_field *field)
+{
+	struct stoker_array out = {.dtype = field->dtype,
+				   .item = field->item,
+				   .ragged = field->ragged,
+				   .dims = field->dims,
+				   .bytes = (size_t)field->stride};
+	memcpy(out.name, field->name, sizeof(out.name));
+	memcpy(out.shape, field->shape, sizeof(out.shape));
+	return out;
+}
+
+static struct ring_size size_of(const struct message_batch *message, const struct ring *ring)
+{
+	if (!ring_is_sized(ring))
+		return (struct ring_size){0};
+	return (struct ring_size){message->height, message->width, message->origin};
+}
+
+/* A batch of a size of its own is one run. */
+static bool size_fits(const struct message_batch *message, const struct ring *ring)
+{
+	const struct ring_size size = size_of(message, ring);
+	return !ring_is_sized(ring) ||
+	       (message->runs.n == 1 && ring_has_size(ring, &size, message->runs.run[0].slot));
+}
 
 static bool runs_fit(const struct message_batch *message, const struct ring *ring, uint64_t most)
 {
@@ -25,12 +53,13 @@ static bool runs_fit(const struct message_batch *message, const struct ring *rin
 int batch_new(struct batch **out, const struct message_batch *message, struct ring *ring,
 	      uint64_t most, uint64_t attachment)
 {
-	if (!runs_fit(message, ring, most))
+	if (!runs_fit(message, ring, most) || !size_fits(message, ring))
 		return BATCH_E_RUNS;
 	struct batch *batch = calloc(1, sizeof(*batch));
 	if (!batch)
 		return -ENOMEM;
 	batch->ring = ring_use(ring);
+	batch->size = size_of(message, ring);
 	batch->lease = message->lease;
 	batch->attachment = attachment;
 	batch->batch = (struct stoker_batch){
@@ -44,15 +73,17 @@ int batch_new(struct batch **out, const struct message_batch *message, struct ri
 		.next_position = message->next_position,
 		.ready_ns = message->ready_ns,
 		.wrapped = (uint32_t)message->wrapped,
+		.height = (uint32_t)batch->size.height,
+		.width = (uint32_t)batch->size.width,
 	};
 	for (uint32_t i = 0; i < message->runs.n; i++) {
 		const struct run *run = &message->runs.run[i];
 		batch->slot[i] = run->slot;
 		batch->batch.run[i] = (struct stoker_run){
 			.count = run->count,
-			.images = ring_slot(ring, "image", run->slot),
-			.labels = ring_slot(ring, "label", run->slot),
-			.indexes = ring_slot(ring, "index", run->slot),
+			.images = ring_slot(ring, "image", &batch->size, run->slot),
+			.labels = ring_slot(ring, "label", &batch->size, run->slot),
+			.indexes = ring_slot(ring, "index", &batch->size, run->slot),
 		};
 	}
 	*out = batch;
@@ -69,7 +100,9 @@ uint64_t batch_count(const struct batch *first, uint64_t attachment)
 
 const void *batch_field(const struct batch *batch, uint32_t run, const char *name)
 {
-	return run < batch->batch.n_runs ? ring_slot(batch->ring, name, batch->slot[run]) : NULL;
+	if (run >= batch->batch.n_runs)
+		return NULL;
+	return ring_slot(batch->ring, name, &batch->size, batch->slot[run]);
 }
 
 const void *batch_item(const struct batch *batch, uint32_t sample, const char *name,
@@ -84,9 +117,20 @@ const void *batch_item(const struct batch *batch, uint32_t sample, const char *n
 	const uint32_t slot = batch->slot[run] + sample;
 	if (field->ragged)
 		return ring_ragged(batch->ring, field, slot, shape_out);
-	for (uint32_t i = 0; i < field->dims; i++)
-		shape_out[i] = field->shape[i];
-	return ring_slot(batch->ring, name, slot);
+	const struct ring_field own = ring_field_of(field, &batch->size);
+	for (uint32_t i = 0; i < own.dims; i++)
+		shape_out[i] = own.shape[i];
+	return batch->ring->data + own.offset + slot * own.stride;
+}
+
+int batch_array(const struct batch *batch, const char *name, struct stoker_array *array_out)
+{
+	const struct ring_field *field = ring_find(batch->ring, name);
+	if (!field)
+		return -ENOENT;
+	const struct ring_field own = ring_field_of(field, &batch->size);
+	*array_out = batch_array_of(&own);
+	return 0;
 }
 
 void batch_free(struct batch *batch)
@@ -117,4 +161,10 @@ const void *stoker_item(const struct stoker_batch *batch, uint32_t sample, const
 	return batch && name && shape_out
 		       ? batch_item((const struct batch *)batch, sample, name, shape_out)
 		       : NULL;
+}
+
+int stoker_batch_array(const struct stoker_batch *batch, const char *name,
+		       struct stoker_array *array_out)
+{
+	return batch && name ? batch_array((const struct batch *)batch, name, array_out) : -ENOENT;
 }

@@ -13,6 +13,7 @@
 struct batch {
 	struct stoker_batch batch; /* what the caller sees; first, so that both have one address */
 	struct ring *ring;	   /* a counted reference */
+	struct ring_size size;
 	uint32_t slot[STOKER_RUNS_MAX]; /* where each run begins */
 	uint64_t lease;
 	uint64_t attachment; /* number of the handle's attachment that it belongs to ... */
@@ -34,6 +35,10 @@ const void *batch_field(const struct batch *batch, uint32_t run, const char *nam
 /* The array of a field of one sample, and its shape; NULL: there is none, or a wrong one. */
 const void *batch_item(const struct batch *batch, uint32_t sample, const char *name,
 		       uint64_t shape_out[STOKER_SHAPE_MAX]);
+/* A field for callers. */
+struct stoker_array batch_array_of(const struct ring_field *field);
+/* A field as the batch has it. -ENOENT: there is none of this name. */
+int batch_array(const struct batch *batch, const char *name, struct stoker_array *array_out);
 void batch_free(struct batch *batch);
 void batch_free_all(struct batch *first); /* and those after it */
 

@@ -171,13 +171,6 @@ int stoker_array(const struct stoker *stoker, uint32_t number, struct stoker_arr
 		return -ENOTCONN;
 	if (number >= stoker->ring->n_fields)
 		return -ENOENT;
-	const struct ring_field *field = &stoker->ring->fields[number];
-	*array_out = (struct stoker_array){.dtype = field->dtype,
-					   .item = field->item,
-					   .ragged = field->ragged,
-					   .dims = field->dims,
-					   .bytes = (size_t)field->stride};
-	memcpy(array_out->name, field->name, sizeof(array_out->name));
-	memcpy(array_out->shape, field->shape, sizeof(array_out->shape));
+	*array_out = batch_array_of(&stoker->ring->fields[number]);
 	return 0;
 }

@@ -45,17 +45,31 @@ static uint32_t dtype_find(const char dtype[16], const char **dtype_out)
 	return 0;
 }
 
-/* Bytes of a plain field's sample, or those in front of the numbers of a ragged one;
- * UINT64_MAX: more than there can be. */
+/* Bytes of a plain field's sample, of the smallest of a sized one, or those in front of the numbers
+ * of a ragged one; UINT64_MAX: more than there can be. */
 static uint64_t field_bytes(const struct ring_field *field)
 {
 	uint64_t bytes = field->item;
 	if (field->ragged)
 		return SEGMENT_RAGGED_AT(field->dims);
-	for (uint32_t i = 0; i < field->dims; i++)
-		if (__builtin_mul_overflow(bytes, (uint64_t)field->shape[i], &bytes))
+	for (uint32_t i = 0; i < field->dims; i++) {
+		const uint64_t edge = field->sized && !field->shape[i] ? 1 : field->shape[i];
+		if (__builtin_mul_overflow(bytes, edge, &bytes))
 			return UINT64_MAX;
+	}
 	return bytes;
+}
+
+/* Has it two zeros, side by side, for a height and a width? */
+static bool shape_is_sized(const struct ring_field *field)
+{
+	uint32_t zeros = 0, first = 0;
+	for (uint32_t i = field->dims; i-- > 0;)
+		if (field->shape[i] == 0) {
+			zeros++;
+			first = i;
+		}
+	return zeros == 2 && field->shape[first + 1] == 0;
 }
 
 /* Check a field against the ring. NULL, or what is wrong with it. */
@@ -66,8 +80,9 @@ static const char *field_check(const struct ring_field *field, const struct ring
 	if (bytes == UINT64_MAX)
 		return "is too large";
 	const uint32_t unit = field->ragged && field->item < 8 ? 8 : field->item;
-	bool fits =
-		field->ragged ? field->dims > 0 && field->stride >= bytes : field->stride == bytes;
+	bool fits = field->ragged  ? field->dims > 0 && field->stride >= bytes
+		    : field->sized ? shape_is_sized(field) && field->stride >= bytes
+				   : field->stride == bytes;
 	if (!fits || bytes == 0 || field->offset % unit || field->stride % unit)
 		return "has inconsistent sizes";
 	if (__builtin_mul_overflow(field->stride, (uint64_t)ring->slots, &size) ||
@@ -125,6 +140,7 @@ static int ring_add_field(struct ring *out, const struct segment_header *header,
 {
 	const uint32_t dims = header->version > 1 ? SEGMENT_DIMS_MAX : SEGMENT_NARROW_DIMS;
 	struct ring_field field = {.ragged = row->kind == SEGMENT_RAGGED,
+				   .sized = row->kind == SEGMENT_SIZED,
 				   .dims = row->dims,
 				   .stride = row->stride,
 				   .offset = row->offset};
@@ -132,7 +148,7 @@ static int ring_add_field(struct ring *out, const struct segment_header *header,
 		return fault_say(fault, -EPROTO, "the ring has a field without a valid name");
 	memcpy(field.name, row->name, sizeof(field.name));
 	field.item = dtype_find(row->dtype, &field.dtype);
-	if (field.item == 0 || row->kind > SEGMENT_RAGGED)
+	if (field.item == 0 || row->kind > SEGMENT_SIZED)
 		return 0; /* of a newer daemon: ignored */
 	const char *wrong = ring_find(out, field.name) ? "occurs twice" : NULL;
 	if (!wrong && row->dims > dims)
@@ -274,9 +290,43 @@ bool ring_like(const struct ring *ring, const struct ring *other)
 	for (uint32_t i = 0; i < ring->n_fields; i++) {
 		const struct ring_field *a = &ring->fields[i], *b = &other->fields[i];
 		if (strcmp(a->name, b->name) != 0 || a->dtype != b->dtype || a->dims != b->dims ||
-		    a->ragged != b->ragged || memcmp(a->shape, b->shape, sizeof(a->shape)) != 0)
+		    a->ragged != b->ragged || a->sized != b->sized ||
+		    memcmp(a->shape, b->shape, sizeof(a->shape)) != 0)
 			return false;
 	}
+	return true;
+}
+
+bool ring_is_sized(const struct ring *ring)
+{
+	for (uint32_t i = 0; i < ring->n_fields; i++)
+		if (ring->fields[i].sized)
+			return true;
+	return false;
+}
+
+struct ring_field ring_field_of(const struct ring_field *field, const struct ring_size *size)
+{
+	struct ring_field out = *field;
+	const uint32_t edge[2] = {(uint32_t)size->height, (uint32_t)size->width};
+	uint32_t edges = 0;
+	if (!field->sized)
+		return out;
+	for (uint32_t i = 0; i < out.dims; i++)
+		if (out.shape[i] == 0)
+			out.shape[i] = edge[edges++];
+	out.stride = field_bytes(&out);
+	out.offset += size->origin * (field->stride - out.stride);
+	return out;
+}
+
+bool ring_has_size(const struct ring *ring, const struct ring_size *size, uint32_t first)
+{
+	if (!size->height || !size->width || size->origin > first)
+		return false;
+	for (uint32_t i = 0; i < ring->n_fields; i++)
+		if (ring_field_of(&ring->fields[i], size).stride > ring->fields[i].stride)
+			return false;
 	return true;
 }
 
@@ -308,4 +358,14 @@ const void *ring_ragged(const struct ring *ring, const struct ring_field *field,
 			return NULL;
 	}
 	return bytes <= field->stride - at ? sample + at : NULL;
+}
+
+const void *ring_slot(const struct ring *ring, const char *name, const struct ring_size *size,
+		      uint32_t slot)
+{
+	const struct ring_field *field = ring_find(ring, name);
+	if (!field)
+		return NULL;
+	const struct ring_field own = ring_field_of(field, size);
+	return ring->data + own.offset + slot * own.stride;
 }

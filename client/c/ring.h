@@ -19,6 +19,7 @@ struct ring_field {
 	char name[SEGMENT_NAME_MAX]; /* terminated */
 	const char *dtype;	     /* a string literal */
 	bool ragged;
+	bool sized;    /* two zeros of its shape are height and width of a batch */
 	uint32_t item; /* bytes of a number */
 	uint32_t dims, shape[SEGMENT_DIMS_MAX];
 	uint64_t stride, offset;
@@ -50,6 +51,19 @@ int ring_parse(struct ring *out, const void *header, size_t size, uint64_t numbe
 	       struct fault *fault);
 void ring_deinit_fields(struct ring *ring);
 
+/* A height and width that a batch has for itself, and the slot from which on its samples lie one
+ * behind the other; zeros in a ring without sized fields. */
+struct ring_size {
+	uint64_t height, width, origin;
+};
+
+/* Has it fields whose batches have several sizes? */
+bool ring_is_sized(const struct ring *ring);
+/* Are all sized fields of a batch that begins in slot `first` within their slots? */
+bool ring_has_size(const struct ring *ring, const struct ring_size *size, uint32_t first);
+/* The field as it is in a batch: with its shape, and slot i at offset + i * stride. */
+struct ring_field ring_field_of(const struct ring_field *field, const struct ring_size *size);
+
 /* The field of that name, or NULL; image, label and index are always there. */
 const struct ring_field *ring_find(const struct ring *ring, const char *name);
 
@@ -58,11 +72,8 @@ const struct ring_field *ring_find(const struct ring *ring, const char *name);
 const void *ring_ragged(const struct ring *ring, const struct ring_field *field, uint32_t slot,
 			uint64_t shape_out[SEGMENT_DIMS_MAX]);
 
-/* The array of one slot; `slot` must be below slots. NULL if there is no such field. */
-static inline const void *ring_slot(const struct ring *ring, const char *name, uint32_t slot)
-{
-	const struct ring_field *field = ring_find(ring, name);
-	return field ? ring->data + field->offset + slot * field->stride : NULL;
-}
+/* The array of one slot, of a batch that ring_has_size(); NULL if there is no such field. */
+const void *ring_slot(const struct ring *ring, const char *name, const struct ring_size *size,
+		      uint32_t slot);
 
 #endif

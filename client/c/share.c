@@ -3,8 +3,8 @@
 
 struct share share_of(const struct message_attach *attach, uint64_t samples)
 {
-	struct share share = {samples, attach->batch_size, attach->rank, attach->world,
-			      SHARE_SHORT};
+	struct share share = {samples,	     attach->batch_size, attach->rank,
+			      attach->world, SHARE_SHORT,	 false};
 	if (text_equals(attach->last_batch, "drop"))
 		share.last = SHARE_DROP;
 	else if (text_equals(attach->last_batch, "pad"))
@@ -37,6 +37,8 @@ static bool has_more(const struct share *share, uint64_t position)
 struct share_place share_next(const struct share *share, struct share_place at)
 {
 	bool beyond = at.position >= share->samples;
+	if (share->sized)
+		return at;
 	if (!has_more(share, at.position))
 		at = (struct share_place){at.epoch + 1, share->last == SHARE_WRAP && beyond
 								? at.position - share->samples
@@ -63,9 +65,22 @@ static uint64_t over(const struct share *share, uint64_t position)
 	return beyond < share->batch_size ? beyond : share->batch_size;
 }
 
+/* Is what the daemon says in this epoch, behind `at`, and before where it goes on? */
+static bool goes_on(struct share_place at, struct share_place here, struct share_place next)
+{
+	bool same = next.epoch == at.epoch && next.position > here.position;
+	return here.epoch == at.epoch && here.position >= at.position &&
+	       (same || (next.epoch == at.epoch + 1 && next.position == 0));
+}
+
 bool share_has_batch(const struct share *share, struct share_place at,
 		     const struct message_batch *batch)
 {
+	const struct share_place here = {batch->epoch, batch->position};
+	if (share->sized)
+		return batch->count <= share->batch_size &&
+		       goes_on(at, here,
+			       (struct share_place){batch->next_epoch, batch->next_position});
 	struct share_place first = share_next(share, at), next = after(share, first);
 	uint64_t beyond = over(share, first.position);
 	uint64_t count = share->batch_size - (share->last == SHARE_SHORT ? beyond : 0);
@@ -77,6 +92,9 @@ bool share_has_batch(const struct share *share, struct share_place at,
 bool share_has_bad(const struct share *share, struct share_place at,
 		   const struct message_bad_sample *bad)
 {
+	if (share->sized)
+		return goes_on(at, (struct share_place){bad->epoch, bad->position},
+			       (struct share_place){bad->next_epoch, bad->next_position});
 	struct share_place first = share_next(share, at), next = after(share, first);
 	return bad->epoch == first.epoch && bad->position >= first.position &&
 	       bad->position - first.position < share->batch_size &&

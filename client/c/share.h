@@ -15,6 +15,7 @@ struct share {
 	uint64_t samples; /* of an epoch, over all ranks */
 	uint64_t batch_size, rank, world;
 	enum { SHARE_SHORT, SHARE_DROP, SHARE_PAD, SHARE_WRAP } last; /* last_batch */
+	bool sized; /* with Buckets: which run of one size is where, only the daemon knows */
 };
 
 /* Before it everything was had. */

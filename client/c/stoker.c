@@ -129,6 +129,7 @@ static int stoker_do_attach(struct stoker *stoker, struct attach *attach)
 	}
 	attach_inform(&stoker->info, &reply.attached, stoker->ring, attach->resize, note);
 	stoker->share = share_of(&attach->message.attach, reply.attached.samples);
+	stoker->share.sized = ring_is_sized(stoker->ring);
 	stoker->inflight = attach->message.attach.inflight;
 	stoker->batch_size = attach->message.attach.batch_size;
 	stoker->end = 1;

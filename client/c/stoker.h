@@ -246,7 +246,7 @@ struct stoker_field {
 	const char *name;
 	const char *dtype; /* as NumPy calls it, "float32"; and "bfloat16", "text", "bytes" */
 	uint32_t dims;	   /* 3 for an image; 0 for one number, such as a class label */
-	uint32_t shape[STOKER_DIMS_MAX];
+	uint32_t shape[STOKER_DIMS_MAX]; /* 0: see stoker_batch_array() */
 	size_t bytes; /* size of this array, and distance to that of the next sample in the run */
 };
 
@@ -297,6 +297,7 @@ struct stoker_batch {
 	/* Samples at its end that are the first of the next epoch (last_batch "wrap"): sample i
 	 * stands at position + i, and from info->samples on at that much less of epoch + 1. */
 	uint32_t wrapped;
+	uint32_t height, width; /* with Buckets: of its images, which are in one run; else 0 */
 };
 
 /* The version of the library, such as "0.1.0". */
@@ -397,15 +398,14 @@ STOKER_API int stoker_seek(struct stoker *stoker, uint64_t epoch, uint64_t posit
 STOKER_API int stoker_credentials(struct stoker *stoker, const char *url, const char *key,
 				  const char *secret, const char *token, uint64_t expires);
 
-/*
- * Change `inflight`, the largest number of batches that are ready or held by you. Never waits;
+/* Change `inflight`, the largest number of batches that are ready or held by you. Never waits;
  * lowering it takes no batch back. 0; -EINVAL it is not 1 to 1024, -ENOTCONN not attached, -ENOMEM.
  */
 STOKER_API int stoker_credit(struct stoker *stoker, uint32_t inflight);
 
 /* The arrays of the field `name` for one run: one array per sample of the run, each with the dtype,
- * shape and bytes that stoker_info() has for this field. For "image" this is what `images` points
- * to, and so on.
+ * shape and bytes that stoker_info() has for this field, or with Buckets stoker_batch_array(). For
+ * "image" this is what `images` points to, and so on.
  *
  * Any thread may call this and read the arrays, until the batch is released. NULL if there is no
  * such field or run; stoker_error() does not change then. */
@@ -419,7 +419,7 @@ struct stoker_array {
 	size_t item;	   /* bytes of a number */
 	int ragged;	   /* each sample has a shape of its own: stoker_item() */
 	uint32_t dims;
-	uint32_t shape[STOKER_SHAPE_MAX]; /* of a ragged one 0 is any number */
+	uint32_t shape[STOKER_SHAPE_MAX]; /* 0: of a ragged one any number, else as each batch's */
 	size_t bytes;			  /* distance from one sample to the next in a run */
 };
 
@@ -428,9 +428,13 @@ struct stoker_array {
 STOKER_API int stoker_array(const struct stoker *stoker, uint32_t number,
 			    struct stoker_array *array_out);
 
-/* The array of the field `name` for one sample of the batch, from 0 on, and its shape: as many
- * numbers as the field has dimensions. Any thread, until the batch is released. NULL if there is no
- * such field or sample, or what the daemon wrote there is not right. */
+/* A field as this batch has it: with Buckets in its own height and width, else as stoker_array()
+ * says. 0; -ENOENT there is no such field. */
+STOKER_API int stoker_batch_array(const struct stoker_batch *batch, const char *name,
+				  struct stoker_array *array_out);
+/* A field of one sample of the batch, from 0 on, and its shape: as many numbers as it has
+ * dimensions. Any thread, until the batch is released. NULL if there is no such field or sample, or
+ * what the daemon wrote there is not right. */
 STOKER_API const void *stoker_item(const struct stoker_batch *batch, uint32_t sample,
 				   const char *name, uint64_t shape_out[STOKER_SHAPE_MAX]);
 

@@ -581,9 +581,10 @@ template <class T> class array
 /* An array that every sample has. */
 struct field {
 	std::string name, dtype;
-	std::vector<std::size_t> shape; /* of one sample; empty: one number; ragged: 0 is any */
-	std::size_t bytes = 0;		/* of one sample; of a ragged one, to the next one */
-	bool ragged = false;		/* each sample has a shape of its own: batch::item() */
+	/* Of one sample; empty: one number. 0: any number if ragged, else that of each batch. */
+	std::vector<std::size_t> shape;
+	std::size_t bytes = 0; /* of one sample; of a ragged one, to the next one */
+	bool ragged = false;   /* each sample has a shape of its own: batch::item() */
 };
 
 /* Samples of a field that are contiguous in memory. */
@@ -759,7 +760,7 @@ class reader
 		if (result == 0)
 			return std::nullopt;
 		detail::check(handle_.get(), result);
-		return batch(handle_, fields_, taken);
+		return batch(handle_, fields_of(*taken), taken);
 	}
 
 	/* Go on at another place of the stream; where there is none, it goes on where it was.
@@ -913,6 +914,28 @@ class reader
 		return *info;
 	}
 
+	static field field_of(const struct stoker_array &from)
+	{
+		return {from.name,
+			from.dtype,
+			{from.shape, from.shape + from.dims},
+			from.bytes,
+			from.ragged != 0};
+	}
+
+	/* What a batch has, which with Buckets has a height and width of its own. */
+	std::shared_ptr<const std::vector<field>> fields_of(const struct stoker_batch &batch) const
+	{
+		if (!batch.height)
+			return fields_;
+		auto fields = std::make_shared<std::vector<field>>();
+		struct stoker_array from;
+		for (const field &field : *fields_)
+			if (stoker_batch_array(&batch, field.name.c_str(), &from) == 0)
+				fields->push_back(field_of(from));
+		return fields;
+	}
+
 	void attach()
 	{
 		detail::c_options c(options_);
@@ -920,11 +943,7 @@ class reader
 		auto fields = std::make_shared<std::vector<field>>();
 		struct stoker_array from;
 		for (std::uint32_t f = 0; stoker_array(handle_.get(), f, &from) == 0; f++)
-			fields->push_back({from.name,
-					   from.dtype,
-					   {from.shape, from.shape + from.dims},
-					   from.bytes,
-					   from.ragged != 0});
+			fields->push_back(field_of(from));
 		fields_ = std::move(fields);
 	}
 };

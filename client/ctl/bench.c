@@ -76,12 +76,15 @@ static int parse(const char *text, const char *name, double most, double *out, s
 }
 
 /* The least that a trainer does: read every byte. */
-static void touch(const struct stoker_batch *batch, const struct stoker_info *info)
+static void touch(const struct stoker_batch *batch)
 {
+	struct stoker_array image;
 	uint64_t sum = 0, word;
+	if (stoker_batch_array(batch, "image", &image))
+		return;
 	for (uint32_t i = 0; i < batch->n_runs; i++) {
 		const char *at = batch->run[i].images;
-		size_t left = batch->run[i].count * info->image.bytes;
+		size_t left = batch->run[i].count * image.bytes;
 		for (; left >= sizeof(word); left -= sizeof(word), at += sizeof(word)) {
 			memcpy(&word, at, sizeof(word));
 			sum ^= word;
@@ -101,7 +104,7 @@ static int take(struct stoker *stoker, struct pass *pass)
 	if (r <= 0)
 		return r;
 	pass->waited += (double)(clock_ns() - asked) / 1e9;
-	touch(batch, stoker_info(stoker));
+	touch(batch);
 	pass->images += batch->count;
 	pass->batches++;
 	return stoker_release(stoker, batch) < 0 ? -EIO : 1;

@@ -90,6 +90,17 @@ struct stoker_options fetch_options(const json_t *row, uint64_t epoch, uint64_t 
 	return options;
 }
 
+struct stoker_field fetch_image(const struct stoker_info *info, const struct stoker_batch *batch)
+{
+	struct stoker_field out = info->image;
+	struct stoker_array array;
+	if (stoker_batch_array(batch, "image", &array) == 0) {
+		memcpy(out.shape, array.shape, sizeof(out.shape));
+		out.bytes = array.bytes;
+	}
+	return out;
+}
+
 json_t *fetch_label(const struct stoker_field *field, const void *data)
 {
 	size_t count = field->dims ? field->shape[0] : 1;

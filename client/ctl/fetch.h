@@ -29,6 +29,9 @@ int fetch_stream(struct control *control, const char *number, json_t **row_out);
  * bytes is the stream's. NULL: of none, so that the options say all. */
 struct stoker_options fetch_options(const json_t *row, uint64_t epoch, uint64_t position);
 
+/* The images of a batch, with its own size where the stream has several. */
+struct stoker_field fetch_image(const struct stoker_info *info, const struct stoker_batch *batch);
+
 /* The label of a sample, a number or a list; the caller owns it. */
 json_t *fetch_label(const struct stoker_field *field, const void *data);
 

@@ -73,15 +73,15 @@ static void write_label(const json_t *label, const json_t *class, char text[CELL
 }
 
 static void describe(struct request *request, struct sheet *sheet, struct pixels *pixels,
-		     uint64_t number, const struct stoker_info *info, const struct stoker_run *run,
-		     uint32_t i)
+		     uint64_t number, const struct stoker_info *info, size_t bytes,
+		     const struct stoker_run *run, uint32_t i)
 {
 	char text[CELL_MAX];
 	json_t *label = fetch_label(&info->label, behind(run->labels, i * info->label.bytes));
 	json_t *class = class_of(request, label);
 	write_label(label, class, text);
 	sheet_put(sheet, number / request->columns, number % request->columns,
-		  pixels_make(pixels, behind(run->images, i * info->image.bytes),
+		  pixels_make(pixels, behind(run->images, i * bytes),
 			      picture_has(request->transforms, "ImageDataGenerator"))
 			  ->pixels,
 		  text);
@@ -100,7 +100,8 @@ static int draw(void *with, struct stoker *stoker, const struct stoker_batch *ba
 	request->n_classes = stoker_classes(stoker, &request->classes);
 	if (request->n_classes < 0)
 		return fault_say(fault, request->n_classes, "%s", stoker_error(stoker));
-	int r = pixels_init(&pixels, &info->image, fault);
+	const struct stoker_field image = fetch_image(info, batch);
+	int r = pixels_init(&pixels, &image, fault);
 	if (r)
 		return r;
 	r = sheet_init(&sheet, request->rows, request->columns, pixels.picture.width,
@@ -112,7 +113,8 @@ static int draw(void *with, struct stoker *stoker, const struct stoker_batch *ba
 	uint64_t number = 0;
 	for (uint32_t i = 0; i < batch->n_runs; i++) {
 		for (uint32_t j = 0; j < batch->run[i].count; j++)
-			describe(request, &sheet, &pixels, number++, info, &batch->run[i], j);
+			describe(request, &sheet, &pixels, number++, info, image.bytes,
+				 &batch->run[i], j);
 	}
 	r = picture_write(&sheet.picture, request->preview->output, fault);
 	sheet_deinit(&sheet);

@@ -30,15 +30,21 @@ static int describe(void *with, struct stoker *stoker, const struct stoker_batch
 	const struct stoker_info *info = stoker_info(stoker);
 	json_t *values = with;
 	char digest[33];
-	XXH128_hash_t hash = XXH3_128bits(batch->run[0].images, info->image.bytes);
+	if ((json_int_t)batch->position != json_integer_value(json_object_get(values, "position")))
+		return fault_say(fault, -EINVAL,
+				 "no sample stands there: it is behind the last one of its size "
+				 "(Buckets); the next is at position %" PRIu64,
+				 batch->position);
+	const struct stoker_field image = fetch_image(info, batch);
+	XXH128_hash_t hash = XXH3_128bits(batch->run[0].images, image.bytes);
 	snprintf(digest, sizeof(digest), "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64,
 		 (uint64_t)hash.low64);
 	if (json_object_update_new(
 		    values, json_pack("{sI so* ss so* ss sb}", "index",
 				      (json_int_t)batch->run[0].indexes[0], "label",
 				      fetch_label(&info->label, batch->run[0].labels), "dtype",
-				      info->image.dtype, "shape", shape_of(&info->image), "digest",
-				      digest, "substituted", (int)(batch->substituted > 0))))
+				      image.dtype, "shape", shape_of(&image), "digest", digest,
+				      "substituted", (int)(batch->substituted > 0))))
 		return fault_say(fault, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -55,7 +61,8 @@ static int draw(void *with, struct stoker *stoker, const struct stoker_batch *ba
 {
 	const struct drawing *drawing = with;
 	struct pixels pixels;
-	int r = pixels_init(&pixels, &stoker_info(stoker)->image, fault);
+	const struct stoker_field image = fetch_image(stoker_info(stoker), batch);
+	int r = pixels_init(&pixels, &image, fault);
 	if (r)
 		return r;
 	r = picture_write(pixels_make(&pixels, batch->run[0].images,

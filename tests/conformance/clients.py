@@ -184,13 +184,13 @@ CLIENTS = {
     "c": (functools.partial(of_meson, "conformance"), {"path", "paths"}),
     "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths"}),
     "python": (python, {"credentials", "credit"}),
-    "go": (go, set()),
-    "go-race": (go_race, set()),
-    "java": (java, {"fd"}),
-    "rust": (rust, {"path"}),
-    "rust-asan": (rust_asan, {"path"}),
-    "node": (node, {"fd"}),
-    "node-copies": (node_without_koffi, {"fd", "descriptors"}),
+    "go": (go, {"sizes"}),
+    "go-race": (go_race, {"sizes"}),
+    "java": (java, {"fd", "sizes"}),
+    "rust": (rust, {"path", "sizes"}),
+    "rust-asan": (rust_asan, {"path", "sizes"}),
+    "node": (node, {"fd", "sizes"}),
+    "node-copies": (node_without_koffi, {"fd", "descriptors", "sizes"}),
 }
 
 

@@ -91,6 +91,7 @@ static void digest_of(const struct run *run, const struct stoker_batch *batch, u
 			struct stoker_array field;
 			for (uint32_t f = 0; stoker_array(run->stoker, f, &field) == 0; f++) {
 				const uint8_t *arrays = stoker_field(batch, r, field.name);
+				(void)stoker_batch_array(batch, field.name, &field);
 				if (field.ragged)
 					digest_ragged(run, &context, batch, sample, &field);
 				else
@@ -245,10 +246,13 @@ static uint64_t now_ns(void)
 /* Read a batch: one byte of each cache line of its images. */
 static uint64_t touch(const struct run *run, const struct stoker_batch *batch)
 {
+	struct stoker_array image;
 	uint64_t sum = 0;
+	if (stoker_batch_array(batch, "image", &image))
+		fail(run, -EPROTO);
 	for (uint32_t r = 0; r < batch->n_runs; r++) {
 		const uint8_t *images = batch->run[r].images;
-		size_t bytes = batch->run[r].count * run->info->image.bytes;
+		size_t bytes = batch->run[r].count * image.bytes;
 		for (size_t i = 0; i < bytes; i += CACHE_LINE)
 			sum += images[i];
 	}

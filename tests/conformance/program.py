@@ -133,11 +133,11 @@ def wire(value):
     return value
 
 
-def digest_of(ring, runs, count):
+def digest_of(ring, fields):
     """Of the samples of a batch, in order; of each the fields in the ring's order."""
-    arrays = ring.read(runs)
+    arrays = ring.read(**fields)
     digest = hashlib.sha256()
-    for i in range(count):
+    for i in range(fields["count"]):
         for name in ring.fields:
             digest.update(arrays[name][i].tobytes())
     return digest.hexdigest()
@@ -153,7 +153,7 @@ def truth(daemon, attach):
     them; a bad sample is None."""
     with daemon.connect() as peer:
         attach = {key: wire(value) for key, value in as_clients_ask(attach).items()}
-        answer = peer.request("attach", accept_fd=True, **attach)
+        answer = peer.request("attach", accept_fd=True, accept_sizes=True, page=2, **attach)
         assert answer.name == "attached", answer
         peer.follow(answer)
         batches = []
@@ -167,6 +167,6 @@ def truth(daemon, attach):
             if message.name != "batch":
                 continue
             fields = {"padded": 0, "wrapped": 0, "substituted": 0, **message.fields}
-            fields["digest"] = digest_of(peer.ring, fields["runs"], fields["count"])
+            fields["digest"] = digest_of(peer.ring, fields)
             batches.append({key: str(fields[key]) for key in BATCH})
             peer.release(message)

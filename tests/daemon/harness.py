@@ -113,13 +113,14 @@ class Ring:
         assert magic == b"stoker\r\n" and total == size, (magic, total, size)
         self.fields = {}
         self.ragged = {}  # (dtype, shape) of those; their slots are given as bytes
+        self.sized = {}  # likewise
         for i in range(count):
             name, dtype, kind, dims, *rest, stride, offset = layout.unpack_from(
                 self.map, self.HEAD.size + i * step)
             shape = tuple(rest[:dims])
             name, dtype = name.rstrip(b"\0").decode(), dtype.rstrip(b"\0").decode()
-            if kind == 1:
-                self.ragged[name] = dtype, shape
+            if kind in (1, 2):
+                (self.ragged if kind == 1 else self.sized)[name] = dtype, shape
                 dtype, shape = "uint8", (stride,)
             kind = numpy.dtype("uint16" if dtype == "bfloat16" else dtype)
             assert stride == kind.itemsize * int(numpy.prod(shape, dtype=int)), name
@@ -128,10 +129,19 @@ class Ring:
                 self.map, kind, self.slots * stride // kind.itemsize,
                 offset).reshape(self.slots, *shape)
 
-    def read(self, runs):
-        """Copies of every field of these runs of slots."""
-        return {name: numpy.concatenate([field[first:first + count] for first, count in runs])
-                for name, field in self.fields.items()}
+    def read(self, runs, height=0, width=0, origin=0, **_):
+        """Copies of every field of these runs of slots; the others are those of a BATCH."""
+        arrays = {name: numpy.concatenate([field[first:first + count] for first, count in runs])
+                  for name, field in self.fields.items()}
+        for name, (dtype, shape) in self.sized.items():
+            (first, count), = runs
+            edges, slots = iter((height, width)), self.fields[name]
+            shape = tuple(edge or next(edges) for edge in shape)
+            size = numpy.dtype(dtype).itemsize * int(numpy.prod(shape))
+            begin = origin * slots.shape[1] + (first - origin) * size
+            arrays[name] = slots.reshape(-1)[begin:begin + count * size].copy().view(
+                dtype).reshape(count, *shape)
+        return arrays
 
 
 class Peer:

@@ -291,3 +291,29 @@ def test_one_channel(daemon, photos, tmp_path):
     for number in range(8):
         assert numpy.array_equal(tile(sheet, 0, number)[0],
                                  numpy.asarray(Image.fromarray(there[number]).convert("L")))
+
+
+def test_pictures_of_several_sizes(daemon, photos, tmp_path):
+    """Buckets: a sheet has one size, and a sample its own."""
+    sizes = [[24, 40], [40, 24], [32, 32]]
+    transforms = [{"name": "Buckets", "sizes": sizes, "run": 8}]
+    out = tmp_path / "a.png"
+    with daemon.connect() as peer:
+        answer = peer.attach(photos, transforms=transforms, dtype="uint8", layout="NHWC",
+                             batch_size=4, epochs=1, page=2, accept_sizes=True,
+                             resize="pillow-13")
+        assert answer.name == "attached", answer
+        batch = peer.expect("batch").fields
+        there = peer.ring.read(**batch)["image"]
+        daemon.ctl("replay", answer.fields["stream"], "--epoch", 0, "--position",
+                   batch["position"] + 2, "-o", out)
+    with Image.open(out) as picture:
+        assert numpy.array_equal(numpy.asarray(picture), there[2])
+    assert list(there.shape[1:3]) in sizes
+    words = "Buckets(sizes=[(24, 40), (40, 24), (32, 32)])"
+    daemon.ctl("preview", photos, "-t", words, "-o", out, "--rows", 1, "--cols", 2)
+    with Image.open(out) as picture:
+        assert (picture.height, picture.width) in {
+            (height + 2 * GAP + TEXT, 2 * (width + GAP) + GAP) for height, width in sizes}
+    bench = daemon.ctl("bench", photos, "-t", words, "-b", "2", "--seconds", "0.1")
+    assert "images/s" in bench.stdout

@@ -91,7 +91,7 @@ static void test_wide_header(void **state)
 	assert_int_equal(ring_find(&ring, "deep")->shape[7], 2);
 	assert_true(ring_find(&ring, "ragged")->ragged);
 	ring_deinit_fields(&ring);
-	wide_row(&wide, 40)->kind = 2; /* of a newer daemon */
+	wide_row(&wide, 40)->kind = 3; /* of a newer daemon */
 	wide_row(&wide, 40)->stride = 0;
 	assert_int_equal(wide_parse(&wide, &ring, &fault), 0);
 	assert_int_equal(ring.n_fields, WIDE_FIELDS - 1);
@@ -126,6 +126,70 @@ static void test_ragged_slots(void **state)
 	}
 	free(data);
 	ring_deinit_fields(&ring);
+}
+
+/* The image has a height and width in each batch, and up to 24 bytes. */
+static struct wide sized_header(void)
+{
+	struct wide wide = wide_header();
+	struct segment_field *row = wide_row(&wide, 0);
+	wide_name(&wide, 0, "image", "uint8", 24);
+	row->kind = SEGMENT_SIZED;
+	row->dims = 3;
+	row->shape[2] = 3;
+	return wide;
+}
+
+static void test_sized_slots(void **state)
+{
+	static const struct {
+		struct ring_size size;
+		uint32_t first;
+		bool good;
+	} said[] = {
+		{{2, 4, 1}, 2, true},	       {{1, 1, 0}, 3, true},  {{0, 4, 1}, 2, false},
+		{{2, 0, 1}, 2, false},	       {{3, 3, 1}, 2, false}, {{2, 4, 3}, 2, false},
+		{{16384, 16384, 0}, 0, false},
+	};
+	struct wide wide = sized_header();
+	struct ring ring;
+	struct fault fault;
+	(void)state;
+	assert_int_equal(wide_parse(&wide, &ring, &fault), 0);
+	assert_true(ring_is_sized(&ring));
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
+		assert_int_equal(ring_has_size(&ring, &said[i].size, said[i].first), said[i].good);
+	const struct ring_size size = {2, 3, 1};
+	const struct ring_field own = ring_field_of(ring_find(&ring, "image"), &size);
+	assert_int_equal(own.stride, 18);
+	assert_int_equal(own.shape[0], 2);
+	assert_int_equal(own.shape[1], 3);
+	/* Slot 3 is the third sample from slot 1 on. */
+	assert_int_equal(own.offset + 3 * own.stride, 4 * SEGMENT_PAGE + 24 + 2 * 18);
+	ring_deinit_fields(&ring);
+}
+
+static const struct {
+	uint32_t dims, shape[4];
+	uint64_t stride;
+} wrong_sizes[] = {
+	{3, {0, 4, 3}, 24}, {3, {0, 3, 0}, 24}, {3, {0, 0, 0}, 24},	   {2, {3, 0}, 24},
+	{0, {0}, 24},	    {3, {0, 0, 3}, 2},	{3, {0, 0, 1U << 31}, 24}, {3, {0, 0, 3}, 0},
+};
+
+static void assert_wide_is_wrong(const struct wide *wide, const char *words);
+
+static void test_hostile_sizes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong_sizes) / sizeof(*wrong_sizes); i++) {
+		struct wide wide = sized_header();
+		struct segment_field *row = wide_row(&wide, 0);
+		row->dims = wrong_sizes[i].dims;
+		memcpy(row->shape, wrong_sizes[i].shape, sizeof(wrong_sizes[i].shape));
+		row->stride = wrong_sizes[i].stride;
+		assert_wide_is_wrong(&wide, "inconsistent sizes");
+	}
 }
 
 static const struct {
@@ -199,9 +263,9 @@ static void test_hostile_wide_headers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wide_header),
-		cmocka_unit_test(test_ragged_slots),
-		cmocka_unit_test(test_hostile_wide_headers),
+		cmocka_unit_test(test_wide_header),	     cmocka_unit_test(test_ragged_slots),
+		cmocka_unit_test(test_hostile_wide_headers), cmocka_unit_test(test_sized_slots),
+		cmocka_unit_test(test_hostile_sizes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

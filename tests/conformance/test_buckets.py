@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Streams whose batches have several sizes (Buckets), for the clients that take them."""
+import numpy as np
+import pytest
+
+SIZES = [[32, 32], [24, 40], [40, 24]]
+WISH = {"transforms": [{"name": "Buckets", "sizes": SIZES}, {"name": "RandomHorizontalFlip"}],
+        "dtype": "uint8", "layout": "NHWC", "batch_size": 4}
+
+
+@pytest.fixture(scope="session", name="shapes")
+def fixture_shapes(tmp_path_factory):
+    """A folder of 38 pictures of many shapes, of 2 classes."""
+    from PIL import Image
+    folder, rng = tmp_path_factory.mktemp("shapes"), np.random.default_rng(11)
+    for number in range(38):
+        (folder / "ab"[number % 2]).mkdir(exist_ok=True)
+        pixels = rng.integers(0, 256, (*rng.integers(24, 70, 2), 3), np.uint8)
+        Image.fromarray(pixels).save(folder / "ab"[number % 2] / f"{number:02}.png")
+    return folder
+
+
+@pytest.fixture(name="sized")
+def fixture_sized(client, stream, shapes):
+    """As `stream`, of that folder."""
+    client.needs("sizes")
+    return lambda **changed: stream(dataset={"path": str(shapes)}, **{**WISH, **changed})
+
+
+@pytest.mark.parametrize("changed", [
+    {"epochs": 2}, {"last_batch": "pad"}, {"last_batch": "drop"}, {"dtype": "float32"},
+    {"layout": "NCHW"}, {"world": 3, "rank": 2, "job": "job"}], ids=str)
+def test_stream(client, daemon, sized, truth, changed):
+    attach = sized(**changed)
+    attached, ring, batches = truth(attach)
+    run = client.run(daemon.socket, attach)
+    said, = run.said("attached")
+    assert said["samples"] == str(attached["samples"]) and len(ring.sized) == 1
+    assert said["fields"].startswith(
+        f"image:{attach['dtype']}:" + ("3x0x0," if "layout" in changed else "0x0x3,"))
+    assert run.batches == batches and len(run.said("end")) == 1
+
+
+def test_held_batches_keep_their_bytes(client, daemon, sized, truth):
+    attach = sized(epochs=3, inflight=3)
+    assert client.run(daemon.socket, attach, hold=2).batches == truth(attach)[2]
+
+
+def test_resuming(client, daemon, sized, truth):
+    """At a place, and by a token."""
+    attach = sized(epochs=2)
+    whole = truth(attach)[2]
+    at = {"epoch": int(whole[2]["next_epoch"]), "position": int(whole[2]["next_position"])}
+    assert client.run(daemon.socket, sized(epochs=2, **at)).batches == whole[3:]
+
+
+def test_detach_and_attach_again(client, daemon, sized, truth):
+    """With a token, amid a run."""
+    attach = sized(transforms=[{**WISH["transforms"][0], "run": 12}])
+    run = client.run(daemon.socket, attach, take=3, hold=2, again=True)
+    assert run.batches == truth(attach)[2] and len(run.said("attached")) == 2
