@@ -18,10 +18,8 @@ bool column_reserved(const char *name, size_t size, enum column_kind *out)
 		const char *name;
 		enum column_kind kind;
 	} reserved[] = {
-		{"weight", COLUMN_NUMBERS},
-		{"mask", COLUMN_MASK},
-		{"boxes", COLUMN_BOXES},
-		{"points", COLUMN_POINTS},
+		{"weight", COLUMN_NUMBERS}, {"mask", COLUMN_MASK},     {COLUMN_MASK16, COLUMN_MASK},
+		{"boxes", COLUMN_BOXES},    {"points", COLUMN_POINTS},
 	};
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
 		if (strlen(reserved[i].name) != size || memcmp(reserved[i].name, name, size) != 0)

@@ -20,6 +20,8 @@
 #define COLUMNS_MAX (SEGMENT_NARROW_FIELDS - 3) /* besides image, label and index */
 #define COLUMN_NAME_MAX 16			/* the final NUL included, as in a ring's header */
 
+#define COLUMN_MASK16 "mask16" /* a mask whose numbers have 16 bits */
+
 enum column_kind {
 	COLUMN_NUMBERS,
 	COLUMN_MASK,   /* the path of a second picture */

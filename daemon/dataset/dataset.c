@@ -43,8 +43,13 @@ static int dataset_make_first_reads(struct dataset *dataset, struct fault *fault
 {
 	const struct columns *columns = dataset_columns(dataset);
 	for (unsigned i = 0; i < columns->count; i++) {
-		if (columns->column[i].kind == COLUMN_MASK)
-			dataset->mask = &columns->column[i];
+		if (columns->column[i].kind != COLUMN_MASK)
+			continue;
+		if (dataset->mask)
+			return fault_say(fault, DATASET_E_OPEN,
+					 "the samples have mask and mask16: one of them will do, "
+					 "mask16 for numbers above 255");
+		dataset->mask = &columns->column[i];
 	}
 	dataset->first_reads = calloc(dataset->facts.count, sizeof(*dataset->first_reads));
 	if (dataset->mask)

@@ -121,7 +121,7 @@ static int json_cell(struct row *row, const struct cell *kind, const json_t *val
 	switch (cell->kind) {
 	case COLUMN_MASK:
 		if (!json_is_string(value))
-			return json_refuse("mask", value, "a text", fault);
+			return json_refuse(cell->name, value, "a text", fault);
 		cell->text = json_string_value(value);
 		cell->text_size = json_string_length(value);
 		return 0;
@@ -158,7 +158,7 @@ static int json_targets(struct row *row, const json_t *targets, struct fault *fa
 /* Everything besides path and label. */
 static int json_cells(struct row *row, const json_t *object, struct fault *fault)
 {
-	static const char *const names[] = {"weight", "mask", "boxes", "points"};
+	static const char *const names[] = {"weight", "mask", COLUMN_MASK16, "boxes", "points"};
 	int r = 0;
 	row->cell_count = row->number_count = 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {
@@ -231,6 +231,7 @@ static int json_look_for_unused(struct row *row, const json_t *object, struct fa
 				     json_label_name(row),
 				     "weight",
 				     "mask",
+				     COLUMN_MASK16,
 				     "boxes",
 				     "points",
 				     "targets",

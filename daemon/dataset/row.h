@@ -8,12 +8,13 @@
  *	tsv	path[<TAB>label...]	if a field of the first line is "path", that line is a
  *					header as in csv
  *	csv	RFC 4180. The first line names the columns: "path" is required; "weight",
- *		"mask", "boxes" and "points" are those columns, "targets.NAME" is the column
+ *		"mask", "mask16", "boxes", "points" are those columns, "targets.NAME" is column
  *		NAME, all others are labels, or, with a `label_name`, only that one is. Numbers
  *		within a field are separated by blanks.
  *	jsonl	{"path": "...", "label": 1}, the label a number, a list of numbers or a class
- *		name. Optional: "weight": 1.0, "mask": "path", "boxes": [[x0, y0, x1, y1], ...],
- *		"points": [[x, y], ...], "targets": {"NAME": a number or a list of numbers}.
+ *		name. Optional: "weight": 1.0, "mask" or "mask16": "path",
+ *		"boxes": [[x0, y0, x1, y1], ...], "points": [[x, y], ...],
+ *		"targets": {"NAME": a number or a list of numbers}.
  *		Other keys are listed in `unused`; one that is nearly "label", in a row without
  *		a label, is an error.
  *

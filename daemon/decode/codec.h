@@ -119,6 +119,15 @@ static inline void codec_put_none(uint8_t *pixel)
 	pixel[1] = 0;
 }
 
+/* Put a number of 16 bits of a mask: below 256 as grey, else as a colour that is none of
+ * codec_put_none()'s, of which codec_number() gives the number again. */
+static inline void codec_put_number(uint8_t *pixel, uint16_t number)
+{
+	pixel[0] = (uint8_t)number;
+	pixel[1] = number > 255 ? (uint8_t)(number >> 8) : pixel[0];
+	pixel[2] = number > 255 ? (uint8_t)~pixel[0] : pixel[0];
+}
+
 /* Reserve `pixels` for `area` and make `out` the image that shows them: 0 or -ENOMEM. */
 int codec_reserve(const struct codec_header *header, struct rect area, struct buffer *pixels,
 		  struct image *out);

@@ -311,6 +311,15 @@ void decoder_set_mask(struct decoder *decoder)
 	decoder->input.mask = true;
 }
 
+int32_t decoder_number(const struct decoder *decoder, const uint8_t pixel[3])
+{
+	if (pixel[0] == pixel[1] && pixel[0] == pixel[2])
+		return pixel[0];
+	/* As codec_put_number() puts it. */
+	bool wide = decoder_clips(decoder) && (pixel[0] ^ pixel[2]) == 255;
+	return wide ? pixel[1] << 8 | pixel[0] : -1;
+}
+
 /* Into `stored` as the picture is stored, and if it has to be turned into `oriented` from there. */
 static int decoder_read_to(struct decoder *decoder, struct rect need, struct buffer *stored,
 			   struct buffer *oriented, struct image *out, struct fault *fault)

@@ -112,8 +112,10 @@ void decoder_set_scale(struct decoder *decoder, unsigned scale);
 /* After decoder_begin(): the image is a segmentation mask, whose pixels are numbers. decoder_read()
  * gives them as shades of grey, as NumPy shows Pillow's picture: of a palette the index, of grey
  * the value, of one bit 0 and 1. A pixel without a number of 8 bits (a colour, a larger one) comes
- * as a colour. */
+ * as a colour; of a file that is grey of 16 bits decoder_number() has it, too. */
 void decoder_set_mask(struct decoder *decoder);
+/* The number of a pixel of a mask, as decoder_read() gave it; -1: it has none. */
+int32_t decoder_number(const struct decoder *decoder, const uint8_t pixel[3]);
 
 /*
  * Decode at least the part `need` (inside the picture, not empty) of the image begun. `out` borrows

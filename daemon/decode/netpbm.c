@@ -144,6 +144,10 @@ static double scale_sample(const struct netpbm *image, unsigned value)
 static void put_pixel(const struct netpbm *image, const unsigned *values, uint8_t *out)
 {
 	bool fits = image->samples == 1 || image->maxval <= 255;
+	if (image->mask && image->samples == 1) {
+		codec_put_number(out, (uint16_t)scale_sample(image, values[0]));
+		return;
+	}
 	for (unsigned i = 0; i < 3; i++) {
 		double scaled = scale_sample(image, values[image->samples == 1 ? 0 : i]);
 		fits = fits && scaled <= 255.0;

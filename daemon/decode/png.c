@@ -154,8 +154,8 @@ static void row_of_integers(const struct png *png, const uint8_t *row, size_t fi
 			    uint8_t *to, size_t step)
 {
 	for (row += first * 2; count > 0; count--, row += 2, to += step) {
-		if (row[0] && png->input->mask)
-			codec_put_none(to);
+		if (png->input->mask)
+			codec_put_number(to, (uint16_t)(row[0] << 8 | row[1]));
 		else
 			memcpy(to, png->palette[row[0] ? 255 : row[1]], 3);
 	}

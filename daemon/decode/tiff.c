@@ -131,8 +131,10 @@ static void put_grey(const struct tiff *tiff, const uint8_t *row, size_t x, uint
 	if (tiff->form.bits > 8) { /* clipped, as Pillow does */
 		int32_t wide = wide_sample(tiff, row, x);
 		memset(out, wide > 255 ? 255 : wide < 0 ? 0 : wide, 3);
-		if (tiff->mask && (wide > 255 || wide < 0))
+		if (tiff->mask && wide < 0)
 			codec_put_none(out);
+		else if (tiff->mask)
+			codec_put_number(out, (uint16_t)wide);
 		return;
 	}
 	value = tiff->form.bits == 8

@@ -101,17 +101,17 @@ def png_of(colour_type, depth, rows):
 def fixture_read(daemon, tmp_path):
     PIL.Image.new("RGB", SIZE).save(tmp_path / "i.png")
 
-    def read(name, **fields):
+    def read(name, column="mask", **fields):
         """The mask of that file, or the words about it."""
         path = tmp_path / "m.jsonl"
-        path.write_text(json.dumps({"path": "i.png", "mask": name}) + "\n")
+        path.write_text(json.dumps({"path": "i.png", column: name}) + "\n")
         with daemon.connect() as peer:
             answer = peer.attach(path, **{**STREAM, **fields})
             assert answer.name == "attached", answer
             message = peer.receive()
             if message.name == "bad_sample":
                 return message.fields["text"]
-            return peer.ring.read(message.fields["runs"])["mask"][0].copy()
+            return peer.ring.read(message.fields["runs"])[column][0].copy()
     return read
 
 
@@ -174,3 +174,71 @@ def test_only_what_is_seen_counts(read, tmp_path):
     assert "pixel (0, 0)" in read("c.png")
     crop = read("c.png", transforms=[{"name": "CenterCrop", "size": [4, 4]}])
     numpy.testing.assert_array_equal(crop, values[2:6, 6:10])
+
+
+WIDE = {
+    "large.png": lambda: wide(65535), "large.tif": lambda: wide(65535),
+    "large.pgm": lambda: (wide(65535)[0].convert("I"), {}), "byte.png": grey, "byte.pgm": grey,
+    "palette.png": lambda: indexed(256), "bilevel.png": bilevel, "alpha.png": with_alpha,
+    "colours.png": grey_colours, "palette.gif": lambda: indexed(200),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_numbers_of_sixteen_bits(read, tmp_path, name):
+    """The column mask16 has all of them, through a crop and a flip, too."""
+    picture, options = WIDE[name]()
+    picture.save(tmp_path / name, **options)
+    expected = numpy.asarray(PIL.Image.open(tmp_path / name))
+    expected = expected[:, :, 0] if expected.ndim == 3 else expected
+    got = read(name, "mask16")
+    assert got.dtype == numpy.uint16
+    numpy.testing.assert_array_equal(got, expected, err_msg=name)
+    moved = read(name, "mask16", transforms=[
+        {"name": "Pad", "padding": 1}, {"name": "CenterCrop", "size": [10, 8]},
+        {"name": "RandomHorizontalFlip", "p": 1.0}])
+    frame = numpy.pad(expected.astype(numpy.uint16), 1)
+    numpy.testing.assert_array_equal(moved, frame[:, 5:13][:, ::-1])
+
+
+@pytest.mark.parametrize("name", ["colour.png", "colour.ppm", "cmyk.tif"])
+def test_colours_have_no_sixteen_bits(read, tmp_path, name):
+    """Nor one that looks like what stands for a number above 255 where that is grey."""
+    picture, options = NONE[name]()
+    picture.save(tmp_path / name, **options)
+    assert "mask" in read(name, "mask16")
+    PIL.Image.new("RGB", SIZE, (9, 1, 246)).save(tmp_path / "looks.png")
+    assert "colour" in read("looks.png", "mask16")
+
+
+def test_negative_numbers_are_none(read, tmp_path):
+    values = numpy.zeros(SIZE[::-1], numpy.int16)
+    values[3, 2] = -5
+    tifffile(tmp_path / "n.tif", values)
+    assert "pixel (2, 3)" in read("n.tif", "mask16")
+    assert "pixel (2, 3)" in read("n.tif")
+
+
+def tifffile(path, values):
+    """A TIFF of signed grey of 16 bits, which Pillow does not write."""
+    data = values.astype("<i2").tobytes()
+    tags = [(256, 3, SIZE[0]), (257, 3, SIZE[1]), (258, 3, 16), (259, 3, 1), (262, 3, 1),
+            (273, 4, 8), (277, 3, 1), (278, 3, SIZE[1]), (279, 4, len(data)), (339, 3, 2)]
+    rows = b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in tags)
+    path.write_bytes(b"II*\0" + struct.pack("<I", 8 + len(data)) + data +
+                     struct.pack("<H", len(tags)) + rows + bytes(4))
+
+
+def test_one_mask_will_do(daemon, tmp_path):
+    PIL.Image.new("L", SIZE).save(tmp_path / "i.png")
+    path = tmp_path / "m.jsonl"
+    path.write_text(json.dumps({"path": "i.png", "mask": "i.png", "mask16": "i.png"}) + "\n")
+    with daemon.connect() as peer:
+        answer = peer.attach(path, **STREAM)
+        assert answer.name == "error" and "mask and mask16" in answer.fields["text"], answer
+    table = tmp_path / "m.csv"
+    table.write_text("path,mask16\ni.png,i.png\n")
+    with daemon.connect() as peer:
+        answer = peer.attach(table, **STREAM)
+        assert answer.name == "attached", answer
+        assert peer.ring.read([[0, 1]])["mask16"].dtype == numpy.uint16

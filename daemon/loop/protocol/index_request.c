@@ -364,6 +364,10 @@ void index_request_index(struct session *session, const struct message *message)
 	request->exif = asked->exif_orientation;
 	if (value_kind(transforms) != VALUE_NIL)
 		r = pipeline_new(&request->pipeline, transforms, bytes, layout, &fault);
+	if (r == 0 && request->pipeline && pipeline_crops(request->pipeline))
+		r = fault_say(&fault, 1,
+			      "transforms: an index is of files, and Crops is several lists: give "
+			      "the one that shows most of a picture");
 	if (r == 0 && request->pipeline && pipeline_map(request->pipeline))
 		r = fault_say(&fault, 1,
 			      "transforms: an index is of files, and Map is the user's code: leave "
