@@ -33,6 +33,8 @@ int pipeline_write(struct pipeline *pipeline)
 		transform_list_write(file, &pipeline->front->list);
 		user_map_write(file, &pipeline->map);
 	}
+	if (pipeline->crops)
+		crops_write(file, pipeline->crops);
 	transform_list_write(file, &pipeline->list);
 	fprintf(file, "%s|%s%s%s", output_type_name(pipeline->output.type),
 		pipeline->output.planes ? "NCHW" : "NHWC", pipeline->draft ? "|draft" : "",
@@ -155,6 +157,12 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 	struct transform_part part = {transforms, 0, UINT32_MAX};
 	const uint32_t map = user_map_find(transforms);
 	int r = 0;
+	if (crops_find(transforms)) {
+		pipeline->list.views = 1;
+		const struct crop_maker maker = {pipeline_new, dtype, layout};
+		r = crops_new(&pipeline->crops, transforms, &maker, fault);
+		return r > 0 ? PIPELINE_E_TRANSFORM : r ? r : pipeline_write(pipeline);
+	}
 	if (value_kind(transforms) == VALUE_LIST && map < value_count(transforms)) {
 		r = pipeline_parse_map(pipeline, transforms, map, fault);
 		part.first = map + 1;
@@ -206,9 +214,18 @@ static void front_size(const struct pipeline *pipeline, int32_t *width, int32_t 
 	*height = pipeline->map.arrays ? 1 : sized ? list.height : 0;
 }
 
+static int settle_crop(struct pipeline *pipeline, const void *size, struct fault *fault)
+{
+	const struct rect *rect = size;
+	return pipeline_settle(pipeline, rect->width, rect->height, fault);
+}
+
 int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, struct fault *fault)
 {
 	struct fault why;
+	if (pipeline->crops)
+		return crops_each(pipeline->crops, settle_crop, &(struct rect){0, 0, width, height},
+				  fault);
 	if (pipeline->list.sized)
 		return 0;
 	if (pipeline->front) /* the code is expected to give pictures as large as it gets */
@@ -217,22 +234,6 @@ int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, st
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
 	pipeline->settled = true;
 	return pipeline_finish(pipeline, fault);
-}
-
-bool pipeline_is_gray(const struct pipeline *pipeline)
-{
-	return pipeline->list.gray;
-}
-
-bool pipeline_takes_alpha(const struct pipeline *pipeline)
-{
-	return pipeline->list.alpha;
-}
-
-bool pipeline_has_size(const struct pipeline *pipeline)
-{
-	return pipeline->list.sized || pipeline->map.arrays ||
-	       (pipeline->front && pipeline->front->list.sized);
 }
 
 const struct user_map *pipeline_map(const struct pipeline *pipeline)
@@ -257,10 +258,11 @@ int pipeline_settle_numbers(struct pipeline *pipeline, int32_t width, int32_t he
 	int r = pipeline_settle(pipeline, width, height, fault);
 	if (r)
 		return r;
-	if (pipeline->front)
+	if (pipeline->front || pipeline->crops)
 		return fault_say(fault, PIPELINE_E_TRANSFORM,
-				 "transforms: Map takes pictures, and the samples of this dataset "
-				 "are float32 numbers");
+				 "transforms: %s takes pictures, and the samples of this dataset "
+				 "are float32 numbers",
+				 pipeline->front ? "Map" : "Crops");
 	if (tensor_ops_take_numbers(&pipeline->ops, channels, &why))
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
 	pipeline->channels = channels;
@@ -271,6 +273,8 @@ int pipeline_allow(struct pipeline *pipeline, bool draft, bool pillow_13)
 {
 	pipeline->draft = draft;
 	pipeline->pillow_13 = pillow_13;
+	if (pipeline->crops)
+		crops_allow(pipeline->crops, draft, pillow_13);
 	if (pipeline->front) {
 		pipeline->front->draft = draft;
 		pipeline->front->pillow_13 = pillow_13;
@@ -312,20 +316,12 @@ int pipeline_fit(struct pipeline *pipeline, struct statistics *statistics, struc
 	return pipeline_write(pipeline);
 }
 
-const char *pipeline_random(const struct pipeline *pipeline)
-{
-	const struct transform_list *list = &pipeline->list;
-	if (pipeline->front) /* nobody knows what its code does */
-		return "Map";
-	for (unsigned i = 0; i < list->count; i++)
-		if (transform_row_random(list->pictures[i].row))
-			return list->pictures[i].row->name;
-	return list->tensor_op_count ? list->tensor_ops[0].row->name : NULL;
-}
-
 void pipeline_free(struct pipeline *pipeline)
 {
 	if (pipeline) {
+		for (uint32_t i = 0; pipeline->crops && i < CROPS_MAX; i++)
+			pipeline_free(pipeline->crops->crop[i].pipeline);
+		free(pipeline->crops);
 		pipeline_free(pipeline->front);
 		user_map_deinit(&pipeline->map);
 		statistics_put(pipeline->statistics);
@@ -351,11 +347,23 @@ bool pipeline_drafts(const struct pipeline *pipeline)
 
 uint32_t pipeline_views(const struct pipeline *pipeline)
 {
-	return pipeline->list.views;
+	return pipeline->crops ? pipeline->crops->views : pipeline->list.views;
+}
+
+const struct crops *pipeline_crops(const struct pipeline *pipeline)
+{
+	return pipeline->crops;
+}
+
+const struct pipeline *pipeline_of_view(const struct pipeline *pipeline, uint32_t view)
+{
+	return pipeline->crops ? crops_at(pipeline->crops, view)->pipeline : pipeline;
 }
 
 struct pipeline_output pipeline_output(const struct pipeline *pipeline)
 {
+	if (pipeline->crops)
+		return pipeline_output(pipeline->crops->crop[0].pipeline);
 	const struct output *output = &pipeline->output;
 	uint32_t width = (uint32_t)output->width, height = (uint32_t)output->height;
 	const uint32_t channels = pipeline_channels(pipeline);
@@ -371,6 +379,11 @@ struct pipeline_output pipeline_output(const struct pipeline *pipeline)
 void pipeline_pack(const struct pipeline *pipeline, struct packer *packer, bool exact)
 {
 	uint32_t count = transform_list_outer(&pipeline->list);
+	if (pipeline->crops) {
+		pack_list(packer, 1);
+		crops_pack(packer, pipeline->crops, exact);
+		return;
+	}
 	if (pipeline->front)
 		count += transform_list_outer(&pipeline->front->list) + 1;
 	pack_list(packer, count);
@@ -387,9 +400,25 @@ void pipeline_size(const struct pipeline *pipeline, uint32_t size_out[2])
 	size_out[1] = (uint32_t)pipeline->output.width;
 }
 
+/* All views may take what those of one list may: each gets its share of that. */
+struct crop_size {
+	int32_t width, height;
+	uint32_t views;
+};
+
+static int check_crop(struct pipeline *pipeline, const void *context, struct fault *fault)
+{
+	const struct crop_size *size = context;
+	return pipeline_check_work(pipeline, size->width, size->height, size->views, fault);
+}
+
 int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t height,
 			uint32_t views, struct fault *fault)
 {
+	if (pipeline->crops)
+		return crops_each(pipeline->crops, check_crop,
+				  &(struct crop_size){width, height, pipeline->crops->views},
+				  fault);
 	const struct transform_list *list = &pipeline->list;
 	const struct draw_key key = {0};
 	struct pipeline_scratch *scratch;
@@ -426,30 +455,4 @@ int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t 
 		r = 0;
 	pipeline_scratch_free(scratch);
 	return r;
-}
-
-const char *pipeline_bars(const struct pipeline *pipeline)
-{
-	const struct transform_list *list = &pipeline->list;
-	for (unsigned i = 0; i < list->tensor_op_count; i++)
-		if (transform_row_blocks_annotations(list->tensor_ops[i].row))
-			return list->tensor_ops[i].row->name;
-	return pipeline->front ? "Map" : NULL; /* its code may move pixels */
-}
-
-bool pipeline_pads(const struct pipeline *pipeline)
-{
-	return pipeline->list.padded;
-}
-
-const char *pipeline_boxed(const struct pipeline *pipeline)
-{
-	if (pipeline->front && pipeline->front->list.boxed)
-		return pipeline->front->list.boxed;
-	return pipeline->list.boxed;
-}
-
-bool pipeline_mixes(const struct pipeline *pipeline)
-{
-	return tensor_ops_mixer(&pipeline->ops) != NULL;
 }

@@ -32,6 +32,7 @@ enum {
 };
 
 struct cancel;
+struct crops;
 struct packer;
 struct pipeline;
 struct statistics;
@@ -116,10 +117,15 @@ bool pipeline_is_pillow_13(const struct pipeline *pipeline);
 const char *pipeline_text(const struct pipeline *pipeline);
 struct digest pipeline_hash(const struct pipeline *pipeline);
 
-/* Count of views of a sample that it makes: 5 or 10 crops of one picture, or 1. */
+/* Count of views of a sample that it makes: 5 or 10 crops of one picture, those of Crops, or 1. */
 uint32_t pipeline_views(const struct pipeline *pipeline);
 
-/* The array of one sample, or of one view of it. */
+/* The Crops that the list is (crops.h); NULL: it is no such list. Then each view is drawn and made
+ * by the pipeline of its list, and not by the whole. */
+const struct crops *pipeline_crops(const struct pipeline *pipeline);
+const struct pipeline *pipeline_of_view(const struct pipeline *pipeline, uint32_t view);
+
+/* The array of one sample, or of one view of it; of Crops, of its first list. */
 struct pipeline_output {
 	const char *dtype;  /* as in segment_field */
 	const char *layout; /* as in ATTACH */
@@ -224,12 +230,13 @@ void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, v
 /*
  * As pipeline_draw() and pipeline_apply(), with the same draws, for the mask of a picture of this
  * size: nearest pixels, no colours. `scratch` is not the picture's. `out` gets one byte a pixel,
- * the first channel of `image`.
+ * the first channel of `image`; if the mask is `wide` two, with the second channel above it unless
+ * all three are equal.
  */
 int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
 		       int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		       struct fault *fault);
 int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *image,
-			struct pipeline_scratch *scratch, uint8_t *out);
+			struct pipeline_scratch *scratch, bool wide, void *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "statistics/statistics.h"
 #include "transform/alpha.h"
+#include "transform/lists/crops.h"
 #include "transform/output.h"
 #include "transform/passes.h"
 #include "transform/tensor_ops.h"
@@ -15,7 +16,8 @@
 /* A Map parts a list in two: the transforms before it are a pipeline of their own, the *front*,
  * whose results are pictures of bytes, of whatever size. */
 struct pipeline {
-	struct user_map map;	/* without a front nothing */
+	struct crops *crops; /* owned; its lists stand in place of `list`. NULL: there are none */
+	struct user_map map; /* without a front nothing */
 	struct pipeline *front; /* owned; NULL: there is no Map */
 	bool is_front;
 	struct transform_list list;

@@ -216,8 +216,19 @@ int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *k
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }
 
+/* The numbers of packed pixels. */
+static void mask_numbers(const uint8_t *pixels, size_t count, bool wide, void *out)
+{
+	uint8_t *bytes = out;
+	uint16_t *words = out;
+	for (size_t i = 0; i < count && !wide; i++)
+		bytes[i] = pixels[3 * i];
+	for (size_t i = 0; i < count && wide; i++, pixels += 3)
+		words[i] = (uint16_t)(pixels[0] | (pixels[0] == pixels[2] ? 0 : pixels[1] << 8));
+}
+
 int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *image,
-			struct pipeline_scratch *scratch, uint8_t *out)
+			struct pipeline_scratch *scratch, bool wide, void *out)
 {
 	const struct output bytes = {.type = OUTPUT_UINT8,
 				     .width = pipeline->output.width,
@@ -227,8 +238,8 @@ int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *ima
 	if (r == 0)
 		r = passes_run(&scratch->passes, &scratch->steps, image, &bytes, scratch->mask.data,
 			       NULL);
-	for (size_t i = 0; i < count && r == 0; i++)
-		out[i] = scratch->mask.data[3 * i];
+	if (r == 0)
+		mask_numbers(scratch->mask.data, count, wide, out);
 	buffer_trim(&scratch->mask, BUFFER_KEEP);
 	return r;
 }

@@ -100,7 +100,7 @@ static void need_add(struct need *all, const struct need *one)
 static enum job_outcome view_plan(struct job *job, uint32_t view, const struct original *original,
 				  struct pipeline_scratch **scratch, struct need *out)
 {
-	const struct pipeline *pipeline = job->recipe->pipeline;
+	const struct pipeline *pipeline = pipeline_of_view(job->recipe->pipeline, view);
 	const struct draw_key key = draw_view(&job->key, view);
 	if (!*scratch && pipeline_scratch_new(scratch) < 0)
 		return JOB_MEMORY;
@@ -157,19 +157,19 @@ static enum job_outcome view_apply(struct job *job, uint32_t view, const struct 
 				   const struct image *alpha, struct pipeline_scratch *scratch,
 				   struct cancel *cancel)
 {
-	const struct pipeline *pipeline = job->recipe->pipeline;
-	uint8_t *out = job->field[FIELD_IMAGE];
+	const struct job_recipe *recipe = job->recipe;
+	const struct pipeline *pipeline = pipeline_of_view(recipe->pipeline, view);
+	const struct field_place place = fields_image(&recipe->fields, recipe->pipeline, view);
+	uint8_t *out = job->field[place.field];
 	int r;
-	if (view > 0)
-		out += view * pipeline_output(pipeline).bytes;
 	if (pipeline_is_front(pipeline))
 		r = pipeline_apply_front(pipeline, image, scratch, job->field[FIELD_IMAGE], cancel);
 	else
-		r = pipeline_apply(pipeline, image, alpha, scratch, out, cancel);
+		r = pipeline_apply(pipeline, image, alpha, scratch, out + place.offset, cancel);
 	if (r == PIPELINE_E_STOPPED)
 		fault_say(&job->fault, r,
 			  "the transforms were stopped after %u ms of CPU time (decode-deadline)",
-			  job->recipe->limits.deadline_ms);
+			  recipe->limits.deadline_ms);
 	return outcome_of_pipeline(r);
 }
 

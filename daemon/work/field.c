@@ -6,6 +6,7 @@
 
 #include "base/quote.h"
 #include "dataset/code.h"
+#include "transform/lists/crops.h"
 #include "transform/user_map.h"
 
 int field_choice_parse(struct field_choice *out, const struct value *names, bool one_hot,
@@ -44,6 +45,10 @@ int field_choice_views(struct field_choice *choice, uint32_t views, const struct
 {
 	uint32_t own = pipeline_views(pipeline);
 	choice->views = views > 1 ? views : own;
+	if (pipeline_crops(pipeline) && choice->views != own)
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "views and Crops cannot be combined: Crops says how many images "
+				 "each of its lists makes");
 	if (choice->views % own != 0)
 		return fault_say(fault, FIELD_E_CHOICE,
 				 "views: %u is not a multiple of the %u that the transforms make: "
@@ -66,6 +71,7 @@ static bool choice_has(const struct field_choice *choice, const char *name)
 static void field_add(struct fields *fields, const char *name, const char *dtype, uint32_t dims,
 		      const uint32_t *shape, size_t bytes)
 {
+	fields->columns[fields->count] = FIELD_NO_COLUMN;
 	struct field *field = &fields->field[fields->count++];
 	field->dims = dims;
 	field->bytes = bytes;
@@ -75,17 +81,44 @@ static void field_add(struct fields *fields, const char *name, const char *dtype
 		field->shape[i] = shape[i];
 }
 
-/* Add a field that has an array for each view. */
-static void field_add_views(struct fields *fields, const char *name, const char *dtype,
-			    uint32_t dims, const uint32_t *shape, size_t bytes)
+/* Add a field that has so many arrays. */
+static void field_add_several(struct fields *fields, uint32_t count, const char *name,
+			      const char *dtype, uint32_t dims, const uint32_t *shape, size_t bytes)
 {
-	uint32_t shapes[SEGMENT_DIMS_MAX] = {fields->views};
-	if (fields->views == 1) {
+	uint32_t shapes[SEGMENT_DIMS_MAX] = {count};
+	if (count == 1) {
 		field_add(fields, name, dtype, dims, shape, bytes);
 		return;
 	}
 	memcpy(shapes + 1, shape, dims * sizeof(*shape));
-	field_add(fields, name, dtype, dims + 1, shapes, bytes * fields->views);
+	field_add(fields, name, dtype, dims + 1, shapes, bytes * count);
+}
+
+/* Add a field that has an array for each view. */
+static void field_add_views(struct fields *fields, const char *name, const char *dtype,
+			    uint32_t dims, const uint32_t *shape, size_t bytes)
+{
+	field_add_several(fields, fields->views, name, dtype, dims, shape, bytes);
+}
+
+/* Add the field of a list of Crops. */
+static void field_add_crop(struct fields *fields, const struct crop *crop)
+{
+	struct pipeline_output image = pipeline_output(crop->pipeline);
+	field_add_several(fields, crop->count, crop->name, image.dtype, 3, image.shape,
+			  image.bytes);
+}
+
+struct field_place fields_image(const struct fields *fields, const struct pipeline *pipeline,
+				uint32_t view)
+{
+	const struct crops *crops = pipeline_crops(pipeline);
+	if (!crops)
+		return (struct field_place){FIELD_IMAGE, view * pipeline_output(pipeline).bytes};
+	const struct crop *crop = crops_at(crops, view);
+	uint32_t number = (uint32_t)(crop - crops->crop);
+	return (struct field_place){number ? fields->crops + number - 1 : FIELD_IMAGE,
+				    (view - crop->first) * pipeline_output(crop->pipeline).bytes};
 }
 
 uint32_t fields_page(const struct fields *fields)
@@ -164,12 +197,15 @@ static int fields_add_column(struct fields *fields, const struct column *column,
 				 "fields: %s cannot transform '%s': list the fields that you want, "
 				 "without it",
 				 pipeline_bars(pipeline), column->name);
-	fields->columns[fields->count] = number;
+	const uint32_t at = fields->count;
 	if (column->kind == COLUMN_MASK) {
 		uint32_t size[2];
 		pipeline_size(pipeline, size);
 		fields->mask = fields->count;
-		field_add_views(fields, column->name, "uint8", 2, size, (size_t)size[0] * size[1]);
+		const bool wide = strcmp(column->name, COLUMN_MASK16) == 0;
+		field_add_views(fields, column->name, wide ? "uint16" : "uint8", 2, size,
+				(size_t)size[0] * size[1] * (wide ? 2 : 1));
+		fields->columns[at] = number;
 		return 0;
 	}
 	struct column_shape shape = column_shape(column);
@@ -178,15 +214,22 @@ static int fields_add_column(struct fields *fields, const struct column *column,
 	else
 		field_add_views(fields, column->name, shape.dtype, shape.dims, shape.shape,
 				shape.bytes);
+	fields->columns[at] = number;
 	return 0;
+}
+
+/* Is one of that name among those from `first` on? */
+static bool fields_have_from(const struct fields *fields, uint32_t first, const char *name)
+{
+	for (uint32_t i = first; i < fields->count; i++)
+		if (strcmp(fields->field[i].name, name) == 0)
+			return true;
+	return false;
 }
 
 static bool fields_have(const struct fields *fields, const char *name)
 {
-	for (uint32_t i = 0; i < fields->count; i++)
-		if (strcmp(fields->field[i].name, name) == 0)
-			return true;
-	return false;
+	return fields_have_from(fields, 0, name);
 }
 
 /* Add a field that a transform has, of so many numbers. */
@@ -205,12 +248,6 @@ static int fields_add_drawn(struct fields *fields, const char *transform, const 
 				 transform, name, SEGMENT_FIELDS_MAX);
 	field_add_views(fields, name, "float32", 1, &numbers, numbers * sizeof(float));
 	return 0;
-}
-
-bool field_is_drawn(const struct fields *fields, uint32_t field)
-{
-	return field > 0 &&
-	       (field == fields->real || field == fields->crop || field == fields->original);
 }
 
 /* Add those of Pad and Buckets that were chosen. */
@@ -236,6 +273,28 @@ static int fields_add_all_drawn(struct fields *fields, const struct pipeline *pi
 				     fault);
 	}
 	return r;
+}
+
+/* Add those of the further lists of Crops. */
+static int fields_add_crops(struct fields *fields, const struct crops *crops, struct fault *fault)
+{
+	fields->crops = fields->count;
+	for (uint32_t i = 0; i < crops->count; i++) {
+		if (fields_have_from(fields, i == 0 ? FIELD_LABEL : FIELD_IMAGE,
+				     crops->crop[i].name))
+			return fault_say(fault, FIELD_E_CHOICE,
+					 "Crops '%s': the samples have a field of this name, too: "
+					 "give it another one, or list the fields that you want",
+					 crops->crop[i].name);
+		if (fields->count == SEGMENT_FIELDS_MAX)
+			return fault_say(fault, FIELD_E_CHOICE,
+					 "Crops: with '%s' a sample has more than %d fields: list "
+					 "those that you want",
+					 crops->crop[i].name, SEGMENT_FIELDS_MAX);
+		if (i > 0)
+			field_add_crop(fields, &crops->crop[i]);
+	}
+	return 0;
 }
 
 /* Add an array that the user's code makes. */
@@ -308,6 +367,8 @@ static int fields_add_image(struct fields *fields, const struct pipeline *pipeli
 				 "several arrays");
 	if (array)
 		field_add_made(fields, "image", array);
+	else if (pipeline_crops(pipeline))
+		field_add_crop(fields, &pipeline_crops(pipeline)->crop[0]);
 	else
 		field_add_views(fields, "image", image.dtype, 3, image.shape, image.bytes);
 	fields->mixes = pipeline_mixes(pipeline);
@@ -349,6 +410,8 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 		if (choice_has(choice, columns->column[i].name))
 			r = fields_add_column(fields, &columns->column[i], i, pipeline, fault);
 	r = r ? r : fields_add_all_drawn(fields, pipeline, choice, fault);
+	if (r == 0 && pipeline_crops(pipeline))
+		r = fields_add_crops(fields, pipeline_crops(pipeline), fault);
 	for (unsigned i = 0; i < choice->count && r == 0; i++)
 		if (!fields_have(fields, choice->names[i]))
 			return fault_say(fault, FIELD_E_CHOICE,

@@ -17,7 +17,8 @@
 #include "proto/value.h"
 #include "transform/pipeline.h"
 
-/* The first fields, which every stream has. */
+/* The first fields, which every stream has. The first one is called image, or as the first list of
+ * Crops. */
 enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_FURTHER };
 
 /* Part of an image that is picture, if it was padded to a size. */
@@ -25,6 +26,7 @@ enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_FURTHER };
 /* With Buckets: what was cropped of the resized picture, and the (height, width) of the file's. */
 #define FIELD_CROP "crop_box"
 #define FIELD_ORIGINAL "original_size"
+#define FIELD_NO_COLUMN (~0u)
 
 /* Choice of fields that a client asked for. */
 struct field_choice {
@@ -46,13 +48,15 @@ struct field {
 struct fields {
 	uint32_t count;
 	struct field field[SEGMENT_FIELDS_MAX];
-	uint32_t classes;		      /* of a one-hot label; 0: it is not one-hot */
-	unsigned columns[SEGMENT_FIELDS_MAX]; /* the dataset's column, from FIELD_FURTHER on */
+	uint32_t classes; /* of a one-hot label; 0: it is not one-hot */
+	/* The dataset's column, from FIELD_FURTHER on; FIELD_NO_COLUMN: it is none. */
+	unsigned columns[SEGMENT_FIELDS_MAX];
 	/* Those that the user's code makes, in the order of its record; 0: it makes none. */
 	uint32_t made, made_at[SEGMENT_FIELDS_MAX];
 	uint32_t mask;		       /* the field that is the mask; 0: there is none */
 	uint32_t real, crop, original; /* FIELD_REAL and the like; 0: there is none */
-	bool mixes;		       /* each sample is mixed with a partner */
+	uint32_t crops; /* the field of the second list of Crops; the others stand behind it */
+	bool mixes;	/* each sample is mixed with a partner */
 	uint32_t views; /* of a sample; image, mask, boxes and points have one for each view */
 };
 
@@ -78,9 +82,14 @@ uint32_t fields_page(const struct fields *fields);
  * fields_join() has told the others: a slot has room for the largest. */
 void fields_make_sized(struct fields *fields, const struct pipeline *pipeline);
 void fields_join(struct fields *fields, const struct fields *other);
-/* Does a field say something of the picture and what was drawn for it, as FIELD_REAL? */
-bool field_is_drawn(const struct fields *fields, uint32_t field);
-/* Bytes of one view of a field that has several. */
+/* The place of a view's image in the slots of a sample: its field, and the bytes before it. */
+struct field_place {
+	uint32_t field;
+	size_t offset;
+};
+struct field_place fields_image(const struct fields *fields, const struct pipeline *pipeline,
+				uint32_t view);
+/* Bytes of one view of a field that has several; not of Crops. */
 size_t fields_view_bytes(const struct fields *fields, uint32_t field);
 
 #endif

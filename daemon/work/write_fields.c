@@ -49,7 +49,7 @@ void write_annotations(const struct job *job, uint64_t sample, uint32_t view, in
 	const struct fields *fields = &job->recipe->fields;
 	write_drawn(job, view, width, height, scratch);
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
-		if (field_is_drawn(fields, i))
+		if (fields->columns[i] == FIELD_NO_COLUMN)
 			continue;
 		const struct column *column = field_column(job, i);
 		if (column->kind != COLUMN_BOXES && column->kind != COLUMN_POINTS)
@@ -61,20 +61,36 @@ void write_annotations(const struct job *job, uint64_t sample, uint32_t view, in
 	}
 }
 
-/* Check that each pixel that is needed is a number of 8 bits. */
-static int mask_check(const struct image *image, struct rect need, struct fault *fault)
+/* Are the numbers of the mask to have 16 bits? */
+static bool mask_is_wide(const struct job *job)
+{
+	return strcmp(field_column(job, job->recipe->fields.mask)->name, COLUMN_MASK16) == 0;
+}
+
+/* Check that each pixel that is needed is a number of so many bits. */
+static int mask_check(const struct decoder *decoder, const struct image *image, struct rect need,
+		      bool wide, struct fault *fault)
 {
 	for (int32_t y = need.y; y < need.y + need.height; y++) {
 		const uint8_t *pixel = image->pixels + (size_t)(y - image->area.y) * image->stride +
 				       (size_t)(need.x - image->area.x) * 3;
-		for (int32_t x = need.x; x < need.x + need.width; x++, pixel += 3)
-			if (pixel[0] != pixel[1] || pixel[0] != pixel[2])
+		for (int32_t x = need.x; x < need.x + need.width; x++, pixel += 3) {
+			int32_t number = decoder_number(decoder, pixel);
+			if (wide && number < 0)
+				return fault_say(
+					fault, DECODE_E_UNSUPPORTED,
+					"the mask's pixel (%d, %d) is a colour or a "
+					"number that is not of 16 bits: store its classes as "
+					"grey or as indices of a palette",
+					x, y);
+			if (!wide && (number < 0 || number > 255))
 				return fault_say(fault, DECODE_E_UNSUPPORTED,
 						 "the mask's pixel (%d, %d) is a colour or a "
 						 "number above 255: a mask is read as uint8; store "
 						 "its classes as grey or as indices of a palette, "
-						 "of 8 bits",
+						 "of 8 bits, or call the column mask16",
 						 x, y);
+		}
 	}
 	return 0;
 }
@@ -85,6 +101,7 @@ void write_mask(struct job *job, uint64_t sample, const struct buffer *file, uin
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct draw_key key = draw_view(&job->key, view);
+	const bool wide = mask_is_wide(job);
 	int32_t own_width, own_height;
 	struct rect need;
 	struct image image;
@@ -111,11 +128,11 @@ void write_mask(struct job *job, uint64_t sample, const struct buffer *file, uin
 		return;
 	r = decoder_read(decoder, need, &image, &job->fault);
 	if (r == 0)
-		r = mask_check(&image, need, &job->fault);
+		r = mask_check(decoder, &image, need, wide, &job->fault);
 	job->outcome = outcome_of_decode(r);
 	if (job->outcome == JOB_DONE)
 		job->outcome = outcome_of_pipeline(
-			pipeline_apply_mask(recipe->pipeline, &image, *scratch,
+			pipeline_apply_mask(recipe->pipeline, &image, *scratch, wide,
 					    field_view(job, recipe->fields.mask, view)));
 }
 
@@ -167,7 +184,7 @@ void write_numbers(struct job *job)
 	else if (!field_is_made(fields, FIELD_LABEL))
 		read_label(job, job->field[FIELD_LABEL]);
 	for (uint32_t i = FIELD_FURTHER; i < fields->count; i++) {
-		if (field_is_made(fields, i) || field_is_drawn(fields, i))
+		if (fields->columns[i] == FIELD_NO_COLUMN)
 			continue;
 		const struct column *column = field_column(job, i);
 		if (column->kind == COLUMN_NUMBERS || column->kind == COLUMN_BYTES)
