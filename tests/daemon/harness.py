@@ -279,7 +279,7 @@ class Peer:
 
     def samples(self, keep=("image", "label", "index")):
         """All samples until END: yields (epoch, position, {field: array}) and releases each
-        batch once the next one is asked for."""
+        batch once the next one is asked for. ``keep``: names of the fields; (): all."""
         while True:
             message = self.receive()
             assert message, "hung up before END"
@@ -294,7 +294,7 @@ class Peer:
             arrays = self.ring.read(message.fields["runs"])
             for i in range(message.fields["count"]):
                 yield (message.fields["epoch"], message.fields["position"] + i,
-                       {name: arrays[name][i] for name in keep})
+                       {name: arrays[name][i] for name in keep or arrays})
             self.release(message)
 
     def digests(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Buckets beside fields and transforms of others: what stands behind them, partners of MixUp, and
-code of the user, which is refused: so they meet no ragged field either."""
+code of the user, which is refused: so they meet no ragged field either; masks of 16 bits; Crops."""
 import json
 
 import numpy as np
@@ -89,3 +89,35 @@ def test_pictures_that_code_makes_are_refused_in_words(near, folder, tmp_path, m
     with pytest.raises(stoker.Error, match="Buckets.*nobody knows their sizes"):
         near.loader(stoker.Source(own_code.Pictures(folder)),
                     transforms=[stoker.Buckets(SIZES)], dtype="uint8", **WISH)
+
+
+@pytest.mark.parametrize("behind", [[], [stoker.Pad(to=(64, 72))]])
+def test_masks_of_sixteen_bits_have_the_sizes(near, listed, tmp_path, behind):
+    """Each is that of its sample, as large as the image, with numbers above 255."""
+    from PIL import Image
+    lines = []
+    for number in range(COUNT):
+        edge = EDGES[number % len(EDGES)][::-1]
+        Image.fromarray(np.full(edge, 300 * number + 7, np.uint16)).save(tmp_path / f"{number}.png")
+        lines.append({"path": str(listed.parent / f"{number}.png"),
+                      "mask16": str(tmp_path / f"{number}.png")})
+    path = tmp_path / "list.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    loader = near.loader({"kind": "manifest", "path": str(path), "root": "/"}, dtype="uint8",
+                         transforms=[stoker.Buckets(SIZES), *behind], **WISH)
+    seen = set()
+    for sample in samples(loader):
+        assert sample["mask16"].shape == sample["image"].shape[:2]
+        assert sample["mask16"].dtype == np.uint16
+        grey = 10 * int(sample["index"]) + 20
+        picture = (sample["image"] == grey).all(axis=2)
+        assert (sample["mask16"] == np.where(picture, 300 * int(sample["index"]) + 7, 0)).all()
+        seen.add(int(sample["index"]))
+    assert len(seen) == COUNT
+
+
+def test_crops_of_buckets_are_refused_in_words(near, listed):
+    with pytest.raises(stoker.PipelineError, match="'large' cannot make this: Buckets"):
+        near.loader(str(listed), crops={"large": (1, [stoker.Buckets(SIZES)]),
+                                        "small": (2, [stoker.RandomResizedCrop(16)])},
+                    dtype="uint8", **WISH)

@@ -97,6 +97,7 @@ class Connection:
         self.uid = uid
         self._path = path
         self.daemon = ""  # name and version that it gave
+        self.images = "image"  # a field of its rings: the images, or those of the first of Crops
         self.takes_fds = False  # it takes descriptors of a dataset
         self.takes_credentials = False
         self.resizes = False  # it knows the word resize
@@ -363,7 +364,7 @@ class Connection:
             by_fd = message.fields["transport"] == "fd" and self._fds
             try:
                 message.fields["memory"] = _ring.open_ring(
-                    message.fields, self._fds.pop(0) if by_fd else None, self.uid)
+                    message.fields, self._fds.pop(0) if by_fd else None, self.uid, self.images)
             except FileNotFoundError as error:  # a daemon that ends, or its successor, removes it
                 raise self._lost(f": its ring is gone ({error.filename})") from error
             except (OSError, ValueError) as error:

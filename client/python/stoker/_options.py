@@ -6,8 +6,8 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from typing import (Any, Callable, Iterable, Optional, Sequence, Tuple, TypedDict, TypeVar, Union,
-                    get_type_hints)
+from typing import (Any, Callable, Iterable, Mapping, Optional, Sequence, Tuple, TypedDict,
+                    TypeVar, Union, get_type_hints)
 
 
 class Unshuffled(TypedDict, total=False):
@@ -32,6 +32,7 @@ class Unshuffled(TypedDict, total=False):
     order: str
     window: int
     views: int
+    crops: Optional[Mapping[str, Tuple[int, Any]]]
     epochs: Optional[int]
     inflight: int
     prefetch: int

@@ -11,7 +11,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-from . import _buckets, _resize
+from . import _buckets, _crops, _resize
 from ._given import Given, given_of
 from ._in_memory import InMemory
 from ._patience import Patience
@@ -343,9 +343,10 @@ class Reader:
         self.connection.keep()
 
     def _dial(self) -> Connection:
-        if self.credentials is None:
-            return self.connect()
-        return self.credentials.connect(self.connect)
+        connection = self.connect() if self.credentials is None else \
+            self.credentials.connect(self.connect)
+        connection.images = next(iter(_crops.names(self.request["transforms"])), "image")
+        return connection
 
     def _until(self, deadline: float) -> Optional[float]:
         """Seconds that a message may be waited for, after which credentials may be due."""
@@ -427,7 +428,8 @@ class Reader:
             if name != "batch" or not ring.has(fields["runs"], fields["count"]) or \
                     (fields["epoch"], fields["position"]) != (request["epoch"], first):
                 raise connection.broken(f"{name} instead of a batch")
-            return Batch(ring.copy(fields["runs"], dict.fromkeys(ring.fields)), None, fields)
+            return Batch(ring.copy(fields["runs"], dict.fromkeys(ring.fields)), None, fields,
+                         _crops.names(self.request["transforms"]))
 
     # When the daemon goes away
 

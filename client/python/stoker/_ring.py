@@ -37,7 +37,7 @@ _PAGE = 4096
 _HEADER_MAX = 1 << 20
 _FIELDS_MAX = 16  # of version 1
 _PLAIN, _RAGGED, _SIZED = 0, 1, 2
-FIELDS = ("image", "label", "index")  # every ring has them
+FIELDS = ("label", "index")  # every ring has them, and images
 # numpy has no bfloat16: its bits are given as uint16.
 _TYPES = {"uint8": "|u1", "float16": "<f2", "bfloat16": "<u2", "float32": "<f4", "int64": "<i8",
           "bool": "|b1", "int8": "|i1", "int16": "<i2", "uint16": "<u2", "int32": "<i4",
@@ -117,16 +117,16 @@ def _array(field: Field, address: int, count: int, owner: object) -> np.ndarray[
 
 
 class Ring:
-    """``fields`` by name: image, label, index, and further ones of the dataset. ``slots``: how many
-    samples it holds. ``identity``: the hashes of dataset and pipeline in its header. Owns ``fd``,
-    a descriptor of the memory."""
+    """``fields`` by name: image (or as Crops call it), label, index, and further ones of the
+    dataset. ``slots``: how many samples it holds. ``identity``: the hashes of dataset and pipeline
+    in its header. Owns ``fd``, a descriptor of the memory."""
 
-    def __init__(self, memory: mmap.mmap, number: int, fd: int) -> None:
+    def __init__(self, memory: mmap.mmap, number: int, fd: int, images: str = "image") -> None:
         self._fd = -1
         self._size = len(memory)
         self._mappings: Dict[Optional[str], List[Mapping]] = {}  # of a field, twice; None: of all
         self._twice: Dict[str, Twice] = {}
-        self.slots, self.fields, self.identity = _parse(memory, number)
+        self.slots, self.fields, self.identity = _parse(memory, number, images)
         # All slots of each field, read-only; these keep `memory`.
         self._slots = {name: np.ndarray(*_form(field, self.slots), memory, field.offset)
                        for name, field in self.fields.items()}
@@ -305,52 +305,53 @@ class Ring:
                    for name, field in self.fields.items())
 
 
-def open_ring(fields: Dict[str, Any], fd: Optional[int], uid: int) -> Ring:
-    """The ring that an ATTACHED or RING announces; takes ``fd``, which came with it. Raises
-    ProtocolError, OSError or ValueError."""
+def open_ring(fields: Dict[str, Any], fd: Optional[int], uid: int, images: str) -> Ring:
+    """The ring that an ATTACHED or RING announces; takes ``fd``, which came with it. ``images``: a
+    field that it has. Raises ProtocolError, OSError or ValueError."""
     size, number = fields["bytes"], fields["ring"]
     if fields["transport"] == "fd" and fd is not None:
-        return map_fd(fd, size, number)
+        return map_fd(fd, size, number, images)
     if fields["transport"] == "path" and fields["path"] and fd is None:
-        return map_path(fields["path"], size, number, uid)
+        return map_path(fields["path"], size, number, uid, images)
     if fd is not None:
         os.close(fd)
     raise ProtocolError(f"the ring announced with transport {fields['transport']!r} is missing")
 
 
-def map_fd(fd: int, size: int, number: int) -> Ring:
+def map_fd(fd: int, size: int, number: int, images: str = "image") -> Ring:
     """Map a sealed memfd of ``size`` bytes; owns ``fd``. Raises ProtocolError or OSError."""
     try:
         if not fcntl.fcntl(fd, _F_GET_SEALS) & _F_SEAL_SHRINK:
             raise ProtocolError("the memory of the ring is not sealed: it could shrink")
-        return _map(fd, size, number)
+        return _map(fd, size, number, images)
     except BaseException:
         os.close(fd)
         raise
 
 
-def map_path(path: str, size: int, number: int, uid: int) -> Ring:
+def map_path(path: str, size: int, number: int, uid: int, images: str = "image") -> Ring:
     """Map a shared memory object of the daemon's user. Raises ProtocolError or OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != uid:
             raise ProtocolError(f"{path} is not a ring of the daemon")
-        return _map(fd, size, number)
+        return _map(fd, size, number, images)
     except BaseException:
         os.close(fd)
         raise
 
 
-def _map(fd: int, size: int, number: int) -> Ring:
+def _map(fd: int, size: int, number: int, images: str) -> Ring:
     there = os.fstat(fd).st_size
     if there < size:
         raise ProtocolError(f"the ring has {there} bytes, not {size} as announced")
     memory = mmap.mmap(fd, size, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
-    return Ring(memory, number, fd)
+    return Ring(memory, number, fd, images)
 
 
-def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field], bytes]:
+def _parse(memory: mmap.mmap, number: int, images: str
+           ) -> Tuple[int, Dict[str, Field], bytes]:
     (magic, version, header_bytes, total, ring, slots, n_fields, dataset, pipeline,
      row_bytes) = _HEADER.unpack_from(memory)
     if magic != _MAGIC or not 1 <= version <= PAGE_VERSION or header_bytes < _PAGE:
@@ -370,12 +371,13 @@ def _parse(memory: mmap.mmap, number: int) -> Tuple[int, Dict[str, Field], bytes
         if version > 1 and (not name or name in fields):
             raise ProtocolError(f"the ring's field {name!r} has no name, or that of another one")
         fields[name] = row
-    for name in FIELDS:
+    needed = (images, *FIELDS)
+    for name in needed:
         if name not in fields:
             raise ProtocolError(f"the ring has no field {name}")
     # Fields of unknown types and kinds, from a newer daemon, are left out.
     parsed = {name: _parse_field(name, row, slots, header_bytes, total)
-              for name, row in fields.items() if name in FIELDS or _known(row)}
+              for name, row in fields.items() if name in needed or _known(row)}
     return slots, parsed, dataset + pipeline
 
 

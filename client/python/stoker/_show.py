@@ -26,6 +26,8 @@ def show(loader: Loader, rows: int, cols: int, epoch: int) -> Any:
                           ) from error
     images, labels = _samples(loader, rows * cols, epoch)
     transforms = loader._reader.request["transforms"]
+    if loader._crops:
+        transforms = transforms[0]["crops"][0]["transforms"]
     tiles = pictures(images, loader.layout, loader.dtype, transforms)
     figure, axes = pyplot.subplots(rows, cols, squeeze=False,
                                    figsize=(cols * INCHES, rows * (INCHES + 0.25)))
@@ -49,6 +51,8 @@ def _samples(loader: Loader, count: int, epoch: int) -> Tuple[Array, Array]:
     for k in range(batches):
         batch = loader.batch(epoch, k)
         some, kinds = batch.images, batch.labels
+        if isinstance(some, dict):  # of Crops the first
+            some = next(iter(some.values()))
         if some.ndim == 5:  # several views of each sample
             kinds = np.repeat(kinds, some.shape[1], axis=0)
             some = some.reshape(-1, *some.shape[2:])

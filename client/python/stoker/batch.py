@@ -103,7 +103,7 @@ class Batch:
     """
 
     def __init__(self, arrays: Dict[str, np.ndarray[Any, Any]], lease: Optional[Lease],
-                 fields: Dict[str, Any]) -> None:
+                 fields: Dict[str, Any], crops: Sequence[str] = ()) -> None:
         self.epoch: int = fields["epoch"]
         self.position: int = fields["position"]
         self.count: int = fields["count"]
@@ -112,10 +112,14 @@ class Batch:
         self.substituted: int = fields["substituted"]
         self._arrays: Optional[Dict[str, np.ndarray[Any, Any]]] = arrays
         self._lease = lease
+        self._crops = crops
 
     @property
-    def images(self) -> np.ndarray[Any, Any]:
-        """(count, C, H, W) or (count, H, W, C) of the loader's dtype; bfloat16 as uint16 bits."""
+    def images(self) -> Any:
+        """(count, C, H, W) or (count, H, W, C) of the loader's dtype; bfloat16 as uint16 bits. Of
+        Crops a dict of such arrays, by name."""
+        if self._crops:
+            return {name: self._field(name) for name in self._crops}
         return self._field("image")
 
     @property
@@ -142,12 +146,16 @@ class Batch:
                              else "the batch is a copy: use its arrays")
         return self._lease.shared(field)
 
-    def split(self, n: int) -> List[Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    def split(self, n: int) -> List[Tuple[Any, np.ndarray[Any, Any]]]:
         """A list of ``n`` pairs (images, labels), for n devices: consecutive parts without a copy,
         of the sizes of numpy.array_split() (the first ones may be larger by one)."""
         if n < 1:
             raise ValueError(f"n must be at least 1, not {n}")
-        return list(zip(np.array_split(self.images, n), np.array_split(self.labels, n)))
+        labels = np.array_split(self.labels, n)
+        if not self._crops:
+            return list(zip(np.array_split(self.images, n), labels))
+        parts = {name: np.array_split(array, n) for name, array in self.images.items()}
+        return [({name: some[i] for name, some in parts.items()}, labels[i]) for i in range(n)]
 
     @property
     def released(self) -> bool:
@@ -174,7 +182,7 @@ class Batch:
                             "pickled: pickle its arrays, which are then copied")
         return self.__dict__
 
-    def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
+    def __iter__(self) -> Iterator[Any]:
         return iter((self.images, self.labels))
 
     def __len__(self) -> int:

@@ -86,6 +86,8 @@ def epoch(dataset: Any, batch_size: int, *, epoch: int = 0, socket: Optional[str
     if options.get("last_batch", "short") not in ("short", "drop", "pad"):
         raise ValueError("an epoch in dask has a chunk for each batch: last_batch must be short, "
                          f"drop or pad, not {options['last_batch']!r}")
+    if options.get("crops"):
+        raise ValueError("an array of dask is of one field of images: give transforms, not crops")
     dataset = source_of(dataset)
     asked = _asked(socket, dataset, batch_size, options)
     with _reader(asked) as reader:

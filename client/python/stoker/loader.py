@@ -17,7 +17,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List,
 
 import numpy as np
 
-from . import _show, state
+from . import _crops, _show, state
 from ._reader import Reader, _left
 from ._wire import Received
 from .batch import Batch, Lease
@@ -160,6 +160,7 @@ class Loader:
         self._waited_s = 0.0
         self.dtype: str = request["dtype"]
         self.layout: str = request["layout"]
+        self._crops = _crops.names(request["transforms"])  # fields that are images; none: "image"
         self._reader = Reader(connect, request, epochs=epochs, timeout=timeout,
                               reconnect=reconnect, live=live, credentials=credentials)
 
@@ -554,7 +555,7 @@ class Loader:
         self._check_batch(fields)
         arrays = self._reader.ring.copy(fields["runs"], out)
         self._reader.connection.release(fields["lease"])
-        return Batch(arrays, None, fields)
+        return Batch(arrays, None, fields, self._crops)
 
     def _check_batch(self, fields: Dict[str, Any]) -> None:
         if not self._reader.ring.has(fields["runs"], fields["count"]) or \
@@ -566,8 +567,8 @@ class Loader:
     def _arrays(self, message: Received) -> Any:
         if self._reader.tree is not None:
             return self._joined(message, lambda array: array)
-        arrays, _ = self._take(message, ("image", "label"))
-        return arrays["image"], arrays["label"]
+        arrays, _ = self._take(message, (*(self._crops or ("image",)), "label"))
+        return _crops.pictures(arrays, self._crops), arrays["label"]
 
     def _joined(self, message: Received, of_array: Callable[[Any], Any]) -> Any:
         """A batch of arrays of the user's code, as the tree that its samples are."""
@@ -581,7 +582,7 @@ class Loader:
         return (tree, of_array(arrays["label"])) if self._reader.labelled else tree
 
     def _batch(self, message: Received) -> Batch:
-        return Batch(*self._take(message), message.fields)
+        return Batch(*self._take(message), message.fields, self._crops)
 
     def _names(self, items: Any) -> List[str]:
         if not isinstance(items, list) or not all(isinstance(item, (str, bytes)) for item in items):

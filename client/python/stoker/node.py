@@ -10,8 +10,8 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import (_address, _options, _ranks, _resize, _start, _tables, _wire, samplers as _samplers,
-               transforms as _transforms)
+from . import (_address, _crops, _options, _ranks, _resize, _start, _tables, _wire,
+               samplers as _samplers, transforms as _transforms)
 from ._connection import Connection
 from ._credentials import Credentials, urls_of
 from ._formats import advised
@@ -83,7 +83,7 @@ class Node:
                subset: Union[None, str, Range] = None,
                validation_split: Optional[float] = None, sampler: Any = None, echo: int = 1,
                echo_window: int = 32, order: str = "global", window: int = 16384,
-               views: int = 1, epochs: Optional[int] = None,
+               views: int = 1, crops: Optional[_crops.Crops] = None, epochs: Optional[int] = None,
                inflight: int = 3, prefetch: int = 0, bad_samples: str = "error",
                exif_orientation: bool = False, draft: bool = False,
                resize: Optional[str] = None,
@@ -131,6 +131,10 @@ class Node:
                 that seeks badly: shards are shuffled, then each run of ``window`` samples.
             views: number of images made of each sample, decoded once, each with its own random
                 transforms: images are (n, views, C, H, W) or (n, views, H, W, C).
+            crops: in place of transforms, several lists of them, each with a field of its own:
+                {"global": (2, [...]), "local": (6, [...])} makes 2 images of a sample by the first
+                list and 6 by the second, of one decode; their draws are those of views 0 to 7.
+                ``batch["local"]`` is (n, 6, ...), and ``images`` a dict of both.
             epochs: the run has epochs 0 to epochs-1, and the daemon makes no later ones; None:
                 endless.
             inflight: most batches announced and not released; the last ``inflight`` - 1 are no
@@ -169,6 +173,9 @@ class Node:
         Raises DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
         RequestErrors, with the text of the daemon; TypeError and ValueError; DaemonUnavailable.
         """
+        if crops is not None and transforms != ():
+            raise ValueError("crops and transforms do not go together: put what all of the crops "
+                             "have into each of their lists")
         maps = _maps(transforms)
         dataset = stored(dataset) or dataset
         if num_workers is not None and not isinstance(dataset, Source) and not maps:
@@ -184,7 +191,8 @@ class Node:
         if isinstance(dataset, Mix):
             sampler = dataset.sampler(sampler)
         request: Dict[str, Any] = {
-            "transforms": _transforms.to_dicts(transforms),
+            "transforms": _transforms.to_dicts(transforms) if crops is None
+            else _crops.to_dicts(crops),
             "dtype": _dtype(dtype), "layout": layout, "shuffle": shuffle,
             "order_seed": seed if order_seed is None else order_seed,
             "augment_seed": seed if augment_seed is None else augment_seed,

@@ -29,6 +29,9 @@ def dataset(loader: Loader, epochs: int = 1) -> tf.data.Dataset:
     if loader.dtype == "bfloat16":
         raise ValueError("tensorflow cannot take bfloat16 from NumPy: use dtype float16 or float32")
     fields = loader.fields
+    if "image" not in fields:
+        raise ValueError("a tf.data.Dataset is made of one field of images, and the loader has "
+                         "crops: iterate over the loader itself")
     signature = tuple(tf.TensorSpec((None, *fields[name].shape), fields[name].dtype)
                       for name in ("image", "label"))
 

@@ -70,6 +70,9 @@ class Dataset(keras.utils.PyDataset):  # type: ignore[misc]
             return
         if loader.dtype == "bfloat16":
             raise ValueError("keras cannot take bfloat16 from NumPy: use dtype float16 or float32")
+        if "image" not in loader.fields:
+            raise ValueError("a sequence of Keras gives one field of images, and the loader has "
+                             "crops: iterate over the loader itself")
         self.loader = loader
         self._batches = ByNumber(loader, [name for name in self._FIELDS if name in loader.fields])
         say_workers(workers or 1, bool(use_multiprocessing), max_queue_size)

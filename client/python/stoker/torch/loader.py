@@ -12,6 +12,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from .. import _ranks
 from .. import loader as _loader
+from .._crops import pictures
 from .._device import Copier, DeviceIteration
 from .._wire import Received
 from ..errors import ForkError
@@ -42,10 +43,6 @@ def _say_seed(options: Any) -> None:
             not {"seed", "order_seed", "augment_seed"} & options.keys():
         _log.info("the order and what is drawn at random are those of seed=0, whatever "
                   "torch.manual_seed() said: give seed=torch.initial_seed() to follow it")
-
-
-def _values(arrays: Dict[str, Any]) -> Tuple[Any, ...]:
-    return tuple(arrays.values())
 
 
 class _Samples:
@@ -107,7 +104,9 @@ class Loader(_Base):
         to = None if device is None or torch.device(device).type == "cpu" else Cuda(device)
         node = connect() if node is None else node
         dataset = given(dataset, options)  # type: ignore[arg-type]
-        self._tensor_names = ("image", "label", *(options.get("fields") or ()))
+        self._crops = tuple(options.get("crops") or ())
+        self._tensor_names = (*(self._crops or ("image",)), "label",
+                              *(options.get("fields") or ()))
         _say_seed(options)
         found = dist.is_available() and dist.is_initialized() and \
             options.get("rank") is None and options.get("world_size") is None
@@ -185,7 +184,7 @@ class Loader(_Base):
         self._say_left_out()
         copier = self._loader._reader.copier
         if copier is not None:
-            return DeviceIteration(self._loader, copier, self._tensor_names, _values)
+            return DeviceIteration(self._loader, copier, self._tensor_names, self._values)
         return _loader.Iteration(self._loader, self._tensors)
 
     def __repr__(self) -> str:
@@ -214,10 +213,16 @@ class Loader(_Base):
         if tree is not None:
             return self._loader._joined(message, self._of_array)
         arrays, lease = self._loader._take(message, self._tensor_names)
-        out = tuple(self._tensor(name, array) for name, array in arrays.items())
+        out = self._values({name: self._tensor(name, array) for name, array in arrays.items()})
         if self.copy and lease is not None:
             lease.release()
         return out
+
+    def _values(self, arrays: Dict[str, Any]) -> Tuple[Any, ...]:
+        """A batch of arrays in the order of their names: images (of Crops a dict of them), labels,
+        and others."""
+        names = self._tensor_names[len(self._crops) or 1:]
+        return (pictures(arrays, self._crops), *(arrays[name] for name in names))
 
     def _of_array(self, array: Any) -> Any:
         """Types that this torch does not know stay NumPy's. Of a ragged field it is a list."""
