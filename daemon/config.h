@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 40 /* rows of the table */
+#define CONFIG_OPTIONS 41 /* rows of the table */
 
 struct roots;
 
@@ -47,6 +47,7 @@ struct config {
 	uint64_t ring_memory;	 /* bytes of all rings together */
 	uint64_t dataset_memory; /* bytes of all samples that are kept in memory */
 	uint64_t index_memory;	 /* bytes of all JPEG seek indexes together; 0: none are made */
+	unsigned dataset_idle_ms; /* that one stays open without a user; 0: it does not */
 	char *index_dir;	 /* where they are kept on disk; NULL: nowhere; owned */
 	char *cache_dir; /* where bytes are kept that were dear to get; NULL: nowhere; owned */
 	struct roots *stage_roots;   /* folders whose files are kept there, too; owned */

@@ -133,7 +133,7 @@
 #define DATASET_ROW(R)                                                                             \
 	R(uint, dataset, ALWAYS, NONE, "", "number of the dataset")                                \
 	R(text, path, ALWAYS, NONE, "", "as in ATTACH")                                            \
-	R(text, state, ALWAYS, NONE, "", "open or indexing")                                       \
+	R(text, state, ALWAYS, NONE, "", "open, idle or indexing")                                 \
 	R(uint, found, ALWAYS, NONE, "", "files found by indexing")                                \
 	R(text, kind, MAYBE, NONE, "", "its kind, once it is open")                                \
 	R(uint, samples, MAYBE, NONE, "", "its samples, likewise")                                 \

@@ -20,6 +20,7 @@ bool dataset_account_take(struct dataset_account *account, uint64_t bytes, bool 
 	if (!account)
 		return true;
 	if (!account_take(account, bytes)) {
+		atomic_fetch_add(&account->refusals, 1);
 		*full_out = account;
 		return false;
 	}

@@ -14,6 +14,7 @@
 struct dataset_account {
 	_Atomic uint64_t limit;
 	_Atomic uint64_t bytes;
+	_Atomic uint64_t refusals;	/* times that it had no room */
 	struct dataset_account *parent; /* NULL: it is no part */
 };
 

@@ -39,7 +39,15 @@ struct dataset {
 	struct folder_watch watch; /* of its folders, once somebody asked whether it is current */
 };
 
-static int dataset_make_first_reads(struct dataset *dataset, struct fault *fault)
+static int dataset_make_first_reads(struct dataset *dataset)
+{
+	dataset->first_reads = calloc(dataset->facts.count, sizeof(*dataset->first_reads));
+	if (dataset->mask)
+		dataset->first_masks = calloc(dataset->facts.count, sizeof(*dataset->first_masks));
+	return dataset->first_reads && (!dataset->mask || dataset->first_masks) ? 0 : -ENOMEM;
+}
+
+static int dataset_prepare_reads(struct dataset *dataset, struct fault *fault)
 {
 	const struct columns *columns = dataset_columns(dataset);
 	for (unsigned i = 0; i < columns->count; i++) {
@@ -51,10 +59,7 @@ static int dataset_make_first_reads(struct dataset *dataset, struct fault *fault
 					 "mask16 for numbers above 255");
 		dataset->mask = &columns->column[i];
 	}
-	dataset->first_reads = calloc(dataset->facts.count, sizeof(*dataset->first_reads));
-	if (dataset->mask)
-		dataset->first_masks = calloc(dataset->facts.count, sizeof(*dataset->first_masks));
-	if (!dataset->first_reads || (dataset->mask && !dataset->first_masks))
+	if (dataset_make_first_reads(dataset))
 		return -ENOMEM;
 	int r = digest_secret_make(&dataset->secret);
 	return r ? fault_say(fault, DATASET_E_OPEN, "no random numbers (getrandom): %s",
@@ -124,7 +129,7 @@ int dataset_open_as(struct dataset **out, const struct dataset_kind *kind,
 	dataset->far = dataset_spec_is_far(spec);
 	int result = dataset_fill(dataset, spec, progress, fault);
 	if (!result && kind->read)
-		result = dataset_make_first_reads(dataset, fault);
+		result = dataset_prepare_reads(dataset, fault);
 	if (!result && kind->read)
 		dataset->where = dataset_find_out_where(dataset, url_scheme(spec->path));
 	if (result) {
@@ -285,6 +290,36 @@ bool dataset_is_still(struct dataset *dataset, const struct dataset_spec *spec)
 		if (!dataset_is_still(dataset->facts.part[i], &spec->parts[i]))
 			return false;
 	return folder_watch_is_calm(&dataset->watch) && sources_hold_still(&dataset->sources, spec);
+}
+
+/* Behind a link, or where one leads nowhere, what happens moves no stamp of a folder. */
+bool dataset_can_rest(const struct dataset *dataset)
+{
+	return dataset->kind->wake && dataset_is_sized(dataset) && !dataset->far &&
+	       dataset->facts.skipped == 0 && !sources_have(&dataset->sources, SOURCE_LINK);
+}
+
+void dataset_rest(struct dataset *dataset)
+{
+	dataset->kind->rest(dataset->state);
+	folder_watch_deinit(&dataset->watch);
+	folder_watch_init(&dataset->watch);
+	free(dataset->first_reads);
+	free(dataset->first_masks);
+	dataset->first_reads = dataset->first_masks = NULL;
+}
+
+bool dataset_wake(struct dataset *dataset, const struct dataset_spec *spec)
+{
+	bool forget = dataset->facts.count > LOOK_FILES;
+	struct fault unused;
+	if (dataset_make_first_reads(dataset) ||
+	    dataset->kind->wake(dataset->state, spec, forget, &unused) ||
+	    !dataset_is_current(dataset, spec))
+		return false;
+	if (forget && dataset->kind->look && dataset_names(dataset, &dataset->facts.fingerprint))
+		dataset->facts.unsized = true;
+	return true;
 }
 
 size_t dataset_index_bytes(const struct dataset *dataset)

@@ -173,6 +173,14 @@ bool dataset_is_current(struct dataset *dataset, const struct dataset_spec *spec
 /* Tell the same at once, for who may read what that one could: by what the kernel noted since.
  * False also if it cannot be told so. Does not block; any thread. */
 bool dataset_is_still(struct dataset *dataset, const struct dataset_spec *spec);
+/* Can it stay open while nobody uses it? dataset_rest() has it hold no descriptor; then nothing but
+ * dataset_wake() or dataset_free() may follow. dataset_wake() opens it again, with what this equal
+ * description may read, and tells whether all that it was opened by is as it was; if not, it is of
+ * no use any more. Files that were read or seen before may be others since: a large folder's sizes
+ * follow again. The description has to outlive its use. Blocks. */
+bool dataset_can_rest(const struct dataset *dataset);
+void dataset_rest(struct dataset *dataset);
+bool dataset_wake(struct dataset *dataset, const struct dataset_spec *spec);
 /* Memory of the index, and of what packed shards take to be unpacked again. */
 size_t dataset_index_bytes(const struct dataset *dataset);
 

@@ -63,6 +63,19 @@ int files_finish(struct files *files, const char *from, struct dataset_facts *fa
 	return 0;
 }
 
+void files_rest(void *state)
+{
+	struct files *files = state;
+	storage_close(&files->folder);
+}
+
+int files_wake(void *state, const struct storage_place *root, struct fault *fault)
+{
+	struct files *files = state;
+	int result = storage_open(&files->folder, root, fault);
+	return result > 0 ? DATASET_E_OPEN : result;
+}
+
 void files_free(void *state)
 {
 	struct files *files = state;

@@ -27,6 +27,9 @@ int files_finish(struct files *files, const char *from, struct dataset_facts *fa
 
 /* For the rows of such kinds; `state` is a struct files. */
 void files_free(void *state);
+/* Close the folder; and open it again. */
+void files_rest(void *state);
+int files_wake(void *state, const struct storage_place *root, struct fault *fault);
 const char *files_class_name(const void *state, uint64_t label);
 void files_read_label(const void *state, uint64_t sample, void *out);
 size_t files_path(const void *state, uint64_t sample, char *out, size_t size);

@@ -310,6 +310,13 @@ bool index_see_all(struct index *index, const struct index *of)
 	return same;
 }
 
+int index_forget(struct index *index)
+{
+	for (uint64_t i = 0; i < index->glance_count; i++)
+		atomic_store_explicit(&index->glances[i], 0, memory_order_relaxed);
+	return index_fill_glances(index, index->count);
+}
+
 uint32_t index_glance(const struct index *index, uint64_t sample)
 {
 	return sample < index->glance_count

@@ -105,6 +105,8 @@ uint32_t index_glance(const struct index *index, uint64_t sample); /* 0: nothing
 bool index_see(struct index *index, uint64_t sample, uint32_t glance);
 /* Do so with all files of a finished index of the same names. */
 bool index_see_all(struct index *index, const struct index *of);
+/* Forget what was seen of all files. One thread, while nobody else uses it. 0 or -ENOMEM. */
+int index_forget(struct index *index);
 size_t index_path(const struct index *index, uint64_t sample, char *out, size_t size);
 
 #endif

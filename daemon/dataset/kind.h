@@ -78,6 +78,13 @@ struct dataset_kind {
 	 * NULL: sizes never follow. */
 	int (*look)(const void *state, struct dataset_progress *progress,
 		    struct digest *fingerprint_out, struct fault *fault);
+	/* Hold no descriptor from now on, until wake() takes those of the description: what lies
+	 * there is looked at behind it. With `forget`, what was seen of the samples' files is
+	 * forgotten, and their sizes follow again, if they are a part of the fingerprint. Nobody
+	 * else uses it meanwhile. Both NULL: it cannot. wake() blocks; 0, a condition or -ENOMEM.
+	 */
+	void (*rest)(void *state);
+	int (*wake)(void *state, const struct dataset_spec *spec, bool forget, struct fault *fault);
 	void (*free)(void *state);
 	/* As the functions dataset_...() of the same names. */
 	const char *(*class_name)(const void *state, uint64_t label);

@@ -272,14 +272,20 @@ static void manifest_note_endings(const struct index *index, struct fault *note)
 	endings_say(&endings, true, note);
 }
 
+static struct storage_place manifest_place(const struct dataset_spec *spec, const char *path)
+{
+	struct storage_place place = dataset_place(spec, path);
+	place.names = true;
+	return place;
+}
+
 /* Read the rows of `fd` into the index of new `files`. */
 static int manifest_fill(struct files **out, int fd, const struct dataset_spec *spec,
 			 const struct manifest *manifest, struct dataset_progress *progress,
 			 struct dataset_facts *facts, struct fault *fault)
 {
 	struct files *files;
-	struct storage_place root = dataset_place(spec, manifest->root);
-	root.names = true;
+	const struct storage_place root = manifest_place(spec, manifest->root);
 	int result = files_new(&files, &root, "manifest", fault);
 	if (result)
 		return result;
@@ -320,6 +326,20 @@ static int manifest_open(void **state_out, const struct dataset_spec *spec,
 	return result;
 }
 
+/* Nothing is seen of its files but by who reads them. */
+static int manifest_wake(void *state, const struct dataset_spec *spec, bool forget,
+			 struct fault *fault)
+{
+	(void)forget;
+	char *path = manifest_root(spec);
+	if (!path)
+		return -ENOMEM;
+	const struct storage_place root = manifest_place(spec, path);
+	int result = files_wake(state, &root, fault);
+	free(path);
+	return result;
+}
+
 static bool manifest_suits(const struct dataset_spec *spec, bool folder)
 {
 	(void)spec;
@@ -331,6 +351,8 @@ const struct dataset_kind manifest_kind = {
 	.suits = manifest_suits,
 	.clue = KIND_BY_TYPE,
 	.open = manifest_open,
+	.rest = files_rest,
+	.wake = manifest_wake,
 	.free = files_free,
 	.class_name = files_class_name,
 	.read_label = files_read_label,

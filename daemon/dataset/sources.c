@@ -179,6 +179,15 @@ bool sources_hold_still(const struct sources *sources, const struct dataset_spec
 	return hold;
 }
 
+bool sources_have(const struct sources *sources, enum source_kind kind)
+{
+	struct source_head head;
+	for (uint64_t at = 0; source_next(sources, &at, &head);)
+		if (head.kind == kind)
+			return true;
+	return false;
+}
+
 void sources_deinit(struct sources *sources)
 {
 	free(sources->data);

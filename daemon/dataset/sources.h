@@ -49,6 +49,8 @@ bool sources_hold(const struct sources *sources, const struct dataset_spec *spec
 		  struct folder_watch *watch);
 /* Tell the same where the watch is calm; false also if it cannot be told. Does not block. */
 bool sources_hold_still(const struct sources *sources, const struct dataset_spec *spec);
+/* Is one of them of this kind? */
+bool sources_have(const struct sources *sources, enum source_kind kind);
 void sources_deinit(struct sources *sources);
 
 #endif

@@ -308,14 +308,16 @@ class Peer:
 
 class Daemon:
     """One stokerd in a folder of its own. Options are its flags: workers=2, ring_memory="64M". It
-    keeps no pictures unless cache_memory is given: tests count what is read."""
+    keeps no pictures unless cache_memory is given, and no dataset that nobody reads unless
+    dataset_idle is: tests count what is read, and wait until all is let go."""
 
     def __init__(self, launcher=(), environment=None, **options):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-"))
         self.socket = self.folder / "stokerd.sock"
         self.control = self.folder / "control.sock"
         self.log_path = self.folder / "log"
-        self.launcher, self.options = list(launcher), {"workers": 2, "cache_memory": "0", **options}
+        self.launcher = list(launcher)
+        self.options = {"workers": 2, "cache_memory": "0", "dataset_idle": "0", **options}
         self.environment = {**os.environ, **(environment or {})}
         self.process = None
 

@@ -284,6 +284,19 @@ static int folder_index(void **state_out, const struct dataset_spec *spec, bool 
 	return 0;
 }
 
+static int folder_wake(void *state, const struct dataset_spec *spec, bool forget,
+		       struct fault *fault)
+{
+	struct files *files = state;
+	const struct storage_place place = dataset_place(spec, spec->path);
+	int result = forget ? index_forget(files->index) : 0;
+	if (!result && forget) {
+		files->since_ns = storage_moment_ns();
+		folder_await_tick(files);
+	}
+	return result ? result : files_wake(files, &place, fault);
+}
+
 /* List it again, with a look at each file. */
 static int folder_list_again(const struct files *files, struct index *index, bool flat,
 			     struct dataset_progress *progress, struct fault *fault)
@@ -362,6 +375,8 @@ const struct dataset_kind folder_kind = {
 	.clue = KIND_BY_TYPE,
 	.open = folder_open,
 	.look = folder_look_classes,
+	.rest = files_rest,
+	.wake = folder_wake,
 	.free = files_free,
 	.class_name = files_class_name,
 	.read_label = files_read_label,
@@ -374,6 +389,8 @@ const struct dataset_kind flat_kind = {
 	.name = "flat",
 	.open = flat_open,
 	.look = folder_look_flat,
+	.rest = files_rest,
+	.wake = folder_wake,
 	.free = files_free,
 	.class_name = files_class_name,
 	.read_label = files_read_label,

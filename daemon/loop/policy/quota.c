@@ -134,7 +134,7 @@ static uint64_t descriptors_of(const struct core *core, const uid_t *uid)
 		if (is_of(uid, user->uid))
 			count += (uint64_t)user->connections * FDS_OF_CONNECTION + user->in_flight;
 	list_for_each(entry, later, &core->datasets, struct dataset_entry, link)
-		count += is_of(uid, entry->uid);
+		count += is_of(uid, entry->uid) && entry->state != ENTRY_IDLE;
 	return count;
 }
 

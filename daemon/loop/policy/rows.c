@@ -129,13 +129,18 @@ struct row_stream stream_row(const struct stream *stream, const struct packer *s
 	return row;
 }
 
+static const char *dataset_state(const struct dataset_entry *entry)
+{
+	return !entry->dataset ? "indexing" : entry->state == ENTRY_IDLE ? "idle" : "open";
+}
+
 struct row_dataset dataset_row(struct dataset_entry *entry)
 {
 	const struct dataset *dataset = entry->dataset;
 	struct row_dataset row = {
 		.dataset = entry->id,
 		.path = entry->spec.path,
-		.state = dataset ? "open" : "indexing",
+		.state = dataset_state(entry),
 		.found = atomic_load(&entry->progress.found),
 		.kind = dataset ? dataset_kind_name(dataset) : NULL,
 		.samples = dataset ? dataset_count(dataset) : ROW_NONE,

@@ -27,13 +27,25 @@ static void catalog_read_statistics(struct dataset_entry *entry)
 			      &entry->opening.fitted);
 }
 
+/* a task's thread. Is there another entry, which is as it was? An idle one is opened again. */
+static bool catalog_looks_as_before(struct dataset_entry *entry)
+{
+	struct dataset *before = entry->before ? entry->before->dataset : NULL;
+	if (!before)
+		return false;
+	entry->opening.as_before = entry->opening.wakes ? dataset_wake(before, &entry->spec)
+							: dataset_is_current(before, &entry->spec);
+	if (entry->opening.as_before && entry->opening.wakes)
+		entry->opening.index_cache =
+			index_cache_load(entry->core->index_caches, before, entry->memory);
+	return entry->opening.as_before;
+}
+
 /* a task's thread: indexing blocks. */
 static void catalog_open(struct task *task)
 {
 	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
-	entry->opening.as_before =
-		entry->before && dataset_is_current(entry->before->dataset, &entry->spec);
-	if (entry->opening.as_before)
+	if (catalog_looks_as_before(entry))
 		return;
 	entry->opening.result = dataset_open(&entry->opening.dataset, &entry->spec,
 					     &entry->progress, &entry->opening.fault);
@@ -220,6 +232,20 @@ static void catalog_begin_sizing(struct dataset_entry *entry)
 	}
 }
 
+/* An idle dataset is in use again, as what `entry` asks for: it was opened with its rights. */
+static void catalog_wake(struct dataset_entry *before, struct dataset_entry *entry)
+{
+	struct dataset_spec spec = before->spec;
+	before->spec = entry->spec;
+	entry->spec = spec;
+	dataset_spec_close_descriptors(&before->spec);
+	before->opening.index_cache = entry->opening.index_cache;
+	before->state = ENTRY_IN_USE;
+	catalog_open_caches(before);
+	if (!dataset_is_sized(before->dataset))
+		catalog_begin_sizing(before);
+}
+
 /* Settle an open dataset: it is as it was, or no longer given to newcomers. True: it was given to
  * those who wait. */
 static bool catalog_settle_before(struct dataset_entry *entry)
@@ -227,22 +253,44 @@ static bool catalog_settle_before(struct dataset_entry *entry)
 	struct dataset_entry *before = entry->before;
 	bool as_before = before && entry->result == 0 && entry->opening.as_before;
 	entry->before = NULL;
+	if (as_before && entry->opening.wakes)
+		catalog_wake(before, entry);
 	if (as_before)
 		catalog_give_before(entry, before);
-	else if (before && entry->result >= 0)
+	else if (before && (entry->result >= 0 || entry->opening.wakes))
 		before->outdated = true;
 	if (before)
 		catalog_release(before);
 	return as_before;
 }
 
+static void catalog_opened(struct task *task, int status);
+
+/* Begin once more if there was no room for it beside datasets that nobody uses, which go. */
+static bool catalog_open_again(struct dataset_entry *entry)
+{
+	uint64_t refusals = atomic_load(&entry->memory->account.refusals);
+	bool full = entry->result == DATASET_E_OPEN && refusals != entry->refusals;
+	if (!full || atomic_load(&entry->progress.cancel) ||
+	    !catalog_drop_idle(entry->core, entry->uid))
+		return false;
+	entry->refusals = refusals;
+	atomic_store(&entry->progress.found, 0);
+	int r = task_start(&entry->task, &entry->core->tasks, TASK_OPENING, entry->uid,
+			   catalog_open, catalog_opened);
+	if (r < 0)
+		return false;
+	entry->result = 0;
+	return true;
+}
+
 static void catalog_opened(struct task *task, int status)
 {
 	struct dataset_entry *entry = list_entry(task, struct dataset_entry, task);
 	entry->result = status < 0 ? status : entry->opening.result;
-	dataset_spec_close_descriptors(&entry->spec);
-	if (catalog_settle_before(entry))
+	if (catalog_settle_before(entry) || catalog_open_again(entry))
 		return;
+	dataset_spec_close_descriptors(&entry->spec);
 	if (entry->result == 0) {
 		entry->dataset = entry->opening.dataset;
 		entry->charged = dataset_index_bytes(entry->dataset);
@@ -291,6 +339,12 @@ static bool catalog_can_be_sized(const struct dataset_entry *entry, const struct
 	return !wish->sized || !entry->dataset || entry->sizing || dataset_is_sized(entry->dataset);
 }
 
+/* Is an open one worth a look whether it is as it was? */
+static bool catalog_may_be_given(const struct dataset_entry *entry)
+{
+	return entry->users > 0 ? !entry->changed && !entry->outdated : catalog_may_rest(entry);
+}
+
 /* The entry that is right as it is: that of its job, or with what is expected, or being opened;
  * else NULL, and *before_out is an open one that may be. */
 static struct dataset_entry *catalog_find(struct core *core, const struct dataset_spec *spec,
@@ -302,16 +356,18 @@ static struct dataset_entry *catalog_find(struct core *core, const struct datase
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
 		/* One that failed or is given up waits for its thread only. */
 		if (entry->uid != wish->uid || !dataset_spec_equal(&entry->spec, spec) ||
-		    entry->result != 0 || atomic_load(&entry->progress.cancel) ||
+		    entry->result != 0 || entry->state == ENTRY_WAKING ||
+		    atomic_load(&entry->progress.cancel) ||
 		    !catalog_can_be_sized(entry, wish))
 			continue;
 		if (entry == wish->of_job)
 			return entry;
-		if (!entry->changed && catalog_is_expected(entry, wish))
+		bool in_use = entry->state == ENTRY_IN_USE;
+		if (in_use && !entry->changed && catalog_is_expected(entry, wish))
 			return entry;
 		if (!entry->dataset)
 			opening = entry;
-		else if (entry->users > 0 && !entry->changed && !entry->outdated)
+		else if (catalog_may_be_given(entry) && (in_use || !*before_out))
 			*before_out = entry;
 	}
 	return opening;
@@ -348,7 +404,9 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 		catalog_free(entry);
 		return -ENOMEM;
 	}
+	entry->refusals = atomic_load(&memory->account.refusals);
 	entry->before = before ? catalog_hold(before) : NULL;
+	entry->opening.wakes = before && before->state == ENTRY_IDLE;
 	int r = task_start(&entry->task, &core->tasks, TASK_OPENING, uid, catalog_open,
 			   catalog_opened);
 	if (r < 0) {
@@ -358,6 +416,8 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 		return r;
 	}
 	entry->users = 1; /* the opening's */
+	if (entry->opening.wakes)
+		before->state = ENTRY_WAKING;
 	*out = entry;
 	return 0;
 }
@@ -369,7 +429,8 @@ int catalog_get(struct dataset_entry **out, struct core *core, struct dataset_sp
 	struct dataset_entry *entry = catalog_find(core, spec, wish, &before);
 	waiter->entry = out;
 	waiter->sized = wish->sized;
-	if (!entry && before && dataset_is_still(before->dataset, spec) &&
+	if (!entry && before && before->state == ENTRY_IN_USE &&
+	    dataset_is_still(before->dataset, spec) &&
 	    dataset_spec_same_reader(&before->spec, spec))
 		entry = before;
 	if (entry) {

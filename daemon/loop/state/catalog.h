@@ -2,7 +2,8 @@
 /*
  * The catalog: every dataset in use, opened once for each user however many streams use it.
  * Indexing is a task; whoever asks meanwhile waits here. A dataset is a snapshot: it goes with its
- * last stream, or some minutes later if its pictures were asked to be kept. Who asks for one that
+ * last stream, or some minutes later if its pictures were asked to be kept; the index of one whose
+ * samples are files stays without a descriptor for dataset-idle. Who asks for one that
  * is open has a task look whether lists, arrays, folders and shards are as they were; if not, it is
  * opened again, and the old one stays for who reads it, for the other ranks of their jobs and for
  * who expects its fingerprint. One of which a file was read that is another one is given to nobody

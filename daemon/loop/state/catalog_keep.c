@@ -14,13 +14,22 @@
 #define WARM_NS (600 * (uint64_t)1000000000)
 #define LINGER_NS (2 * (uint64_t)1000000000)
 
+static void catalog_close_caches(struct dataset_entry *entry)
+{
+	index_cache_close(entry->index_cache);
+	pictures_close(entry->core->pictures, entry->pictures);
+	stage_set_close(entry->staged);
+	entry->index_cache = NULL;
+	entry->seek_indexes = NULL;
+	entry->pictures = NULL;
+	entry->staged = NULL;
+}
+
 void catalog_free(struct dataset_entry *entry)
 {
 	assert(list_empty(&entry->waiters) && !entry->sizing);
 	list_remove(&entry->link);
-	index_cache_close(entry->index_cache);
-	pictures_close(entry->core->pictures, entry->pictures);
-	stage_set_close(entry->staged);
+	catalog_close_caches(entry);
 	if (entry->dataset && dataset_is_far(entry->dataset))
 		core_count_far(entry->core, -1);
 	dataset_free(entry->dataset);
@@ -41,11 +50,46 @@ static void catalog_drop(struct dataset_entry *entry)
 		catalog_free(entry);
 }
 
+bool catalog_may_rest(const struct dataset_entry *entry)
+{
+	const struct core *core = entry->core;
+	return core->config->dataset_idle_ms > 0 && !core->stopping && entry->dataset &&
+	       !entry->changed && !entry->outdated && !entry->sizing &&
+	       dataset_can_rest(entry->dataset);
+}
+
+/* Nobody uses it: its index stays, with nothing that it was made of or that was made of it. */
+static void catalog_leave(struct dataset_entry *entry)
+{
+	if (entry->state == ENTRY_IDLE)
+		return;
+	if (!catalog_may_rest(entry)) {
+		catalog_drop(entry);
+		return;
+	}
+	catalog_close_caches(entry);
+	dataset_rest(entry->dataset);
+	entry->state = ENTRY_IDLE;
+	entry->idle_since_ns = clock_ns();
+}
+
 void catalog_make_room(struct core *core, uid_t uid)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
 		if (entry->users == 0 && entry->uid == uid)
-			catalog_drop(entry);
+			catalog_leave(entry);
+}
+
+bool catalog_drop_idle(struct core *core, uid_t uid)
+{
+	bool found = false;
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
+		if (entry->users > 0 || entry->uid != uid)
+			continue;
+		catalog_drop(entry);
+		found = true;
+	}
+	return found;
 }
 
 struct dataset_entry *catalog_hold(struct dataset_entry *entry)
@@ -63,7 +107,7 @@ void catalog_release(struct dataset_entry *entry)
 	bool lingers = entry->dataset && !entry->changed && !entry->core->stopping &&
 		       clock_ns() < entry->linger_until_ns;
 	if (entry->users == 0 && !lingers)
-		catalog_drop(entry);
+		catalog_leave(entry);
 }
 
 void catalog_linger(struct dataset_entry *entry, uint64_t now_ns)
@@ -73,10 +117,11 @@ void catalog_linger(struct dataset_entry *entry, uint64_t now_ns)
 
 void catalog_cool(struct dataset_entry *entry)
 {
-	if (entry->warm_until_ns == 0)
-		return;
+	if (entry->warm_until_ns > 0)
+		entry->users--;
 	entry->warm_until_ns = 0;
-	catalog_release(entry);
+	if (entry->users == 0)
+		catalog_drop(entry);
 }
 
 /* Only the catalog itself uses it. */
@@ -103,11 +148,21 @@ void catalog_keep_warm(struct dataset_entry *entry, uint64_t now_ns)
 		catalog_cool(oldest);
 }
 
+static void catalog_tick_unused(struct dataset_entry *entry, uint64_t now_ns)
+{
+	uint64_t idle_ns = (uint64_t)entry->core->config->dataset_idle_ms * 1000000;
+	if (entry->core->stopping ||
+	    (entry->state == ENTRY_IDLE && now_ns >= entry->idle_since_ns + idle_ns))
+		catalog_drop(entry);
+	else if (now_ns >= entry->linger_until_ns)
+		catalog_leave(entry);
+}
+
 void catalog_tick(struct core *core, uint64_t now_ns)
 {
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
-		if (entry->users == 0 && (core->stopping || now_ns >= entry->linger_until_ns)) {
-			catalog_drop(entry);
+		if (entry->users == 0) {
+			catalog_tick_unused(entry, now_ns);
 			continue;
 		}
 		if (entry->warm_until_ns == 0)

@@ -22,6 +22,12 @@ struct picture_set;
 struct seek_index_set;
 struct statistics;
 
+enum dataset_entry_state {
+	ENTRY_IN_USE, /* or soon will be */
+	ENTRY_IDLE,   /* nobody uses it, and it holds no descriptor */
+	ENTRY_WAKING, /* a task looks whether it is as it was, for another entry */
+};
+
 struct dataset_entry {
 	uint64_t id;
 	struct core *core;
@@ -48,9 +54,13 @@ struct dataset_entry {
 	unsigned users;
 	uint64_t warm_until_ns;	  /* until then the catalog itself is a user; 0: it is not */
 	uint64_t linger_until_ns; /* so long it may stay without a user */
+	enum dataset_entry_state state;
+	uint64_t idle_since_ns;
+	uint64_t refusals; /* of memory, when its opening began */
 	struct list waiters;
 	struct task task;
 	struct { /* the task's, until it is done */
+		bool wakes; /* the one before */
 		bool as_before;
 		struct dataset *dataset;
 		struct index_cache *index_cache;
@@ -62,10 +72,15 @@ struct dataset_entry {
 };
 
 void catalog_free(struct dataset_entry *entry); /* no task of it is under way */
-/* Drop the datasets that the user has left, for one that it asks for now. */
+/* Let go of what the datasets hold that the user has left, for one that it asks for now. */
 void catalog_make_room(struct core *core, uid_t uid);
+/* Drop them whole: memory is wanted. False: there was none. */
+bool catalog_drop_idle(struct core *core, uid_t uid);
+/* Can it stay open without a user (dataset-idle)? */
+bool catalog_may_rest(const struct dataset_entry *entry);
 struct dataset_entry *catalog_hold(struct dataset_entry *entry);
-void catalog_release(struct dataset_entry *entry); /* frees it with its last user */
+/* With its last user it becomes idle, or is freed. */
+void catalog_release(struct dataset_entry *entry);
 /* A user leaves that may come back at once. */
 void catalog_linger(struct dataset_entry *entry, uint64_t now_ns);
 /* Keep a dataset open, as it is now, whose pictures were decoded for readers that come soon: for
@@ -73,7 +88,8 @@ void catalog_linger(struct dataset_entry *entry, uint64_t now_ns);
  * nobody uses, the first goes for one more. */
 #define CATALOG_WARM_MOST 16
 void catalog_keep_warm(struct dataset_entry *entry, uint64_t now_ns);
-void catalog_cool(struct dataset_entry *entry); /* may free it */
+/* Keep it no longer than its users do; frees it if it has none. */
+void catalog_cool(struct dataset_entry *entry);
 void catalog_tick(struct core *core, uint64_t now_ns);
 
 #endif
