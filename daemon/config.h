@@ -43,12 +43,12 @@ struct config {
 	struct roots *dataset_roots; /* what other users may have read; owned */
 	unsigned workers, fetchers;
 	int nice;
-	char *cpus;		 /* processors for the pool's threads; NULL: all; owned */
-	uint64_t ring_memory;	 /* bytes of all rings together */
-	uint64_t dataset_memory; /* bytes of all samples that are kept in memory */
-	uint64_t index_memory;	 /* bytes of all JPEG seek indexes together; 0: none are made */
+	char *cpus;		  /* processors for the pool's threads; NULL: all; owned */
+	uint64_t ring_memory;	  /* bytes of all rings together */
+	uint64_t dataset_memory;  /* bytes of all samples that are kept in memory */
+	uint64_t index_memory;	  /* bytes of all JPEG seek indexes together; 0: none are made */
 	unsigned dataset_idle_ms; /* that one stays open without a user; 0: it does not */
-	char *index_dir;	 /* where they are kept on disk; NULL: nowhere; owned */
+	char *index_dir;	  /* where they are kept on disk; NULL: nowhere; owned */
 	char *cache_dir; /* where bytes are kept that were dear to get; NULL: nowhere; owned */
 	struct roots *stage_roots;   /* folders whose files are kept there, too; owned */
 	uint64_t cache_size;	     /* bytes of objects kept there; 0: none */

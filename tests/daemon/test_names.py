@@ -299,6 +299,22 @@ def test_clock_set_back(spawn, data, tmp_path):
         assert peer.expect("attached").fields["samples"] == LATE
 
 
+def test_times_to_come(daemon, data):
+    """A file of a clock that was set back since is one that changed, for all that can be told: the
+    next openings look at each file first."""
+    victim = data / "a" / "late-look" / f"{VICTIM}.bmp"
+    ahead = victim.stat().st_mtime + 1800
+    os.utime(victim, (ahead, ahead))
+    with daemon.connect() as peer:
+        assert peer.attach(data, **NAMED).name == "attached"
+        wait_for(lambda: UNKNOWN in daemon.log(), daemon.log)
+        with daemon.connect() as after:
+            assert after.attach(data, **NAMED).name == "attached"
+            assert after.attached["dataset_fingerprint"] == fingerprint_of(data)
+            assert rest_of(after) == list(range(LATE))
+    assert daemon.log().count(UNKNOWN) == 1
+
+
 def test_ends_while_it_is_looked_at(gated, data):
     """A dataset that nobody wants any more is not looked at any further, and a daemon that stops
     waits for a look that is under way only."""

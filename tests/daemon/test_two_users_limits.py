@@ -347,6 +347,25 @@ def test_dataset_memory_is_shared(serve, public, pixels):
         assert alice.attach(small, **wish).name == "attached"
 
 
+def test_datasets_that_nobody_reads_make_room(serve, public):
+    """They stay, within the share of their user, whose next one takes it from them."""
+    daemon = serve(dataset_memory="8M", dataset_idle="1h")
+    for dataset in range(12):
+        rows = public / f"rows-{dataset}.txt"
+        rows.write_text("".join(f"a-long-name-of-a-folder-{number}/x.jpg\n"
+                                for number in range(10000)))
+        with connect(daemon, BOB) as bob:
+            answer = bob.attach(rows, transforms=[SMALL])
+            assert answer.name == "attached", answer
+    wait_for(lambda: {row["state"] for row in daemon.list("datasets")} == {"idle"}, "all rest")
+    held = [row["index_bytes"] for row in daemon.list("datasets")]
+    assert 1 < len(held) < 12 and sum(held) < 8 << 20
+    with connect(daemon, BOB) as bob:
+        assert bob.attach(rows, transforms=[SMALL]).name == "attached"
+        assert "open" in [row["state"] for row in daemon.list("datasets")]
+        assert len(daemon.list("datasets")) == len(held)
+
+
 def test_a_fit_with_zca_for_each_user(serve, public):
     """Bob's, which takes a while, is not everybody's: and one is all that he may have."""
     tiny = public / "tiny.npy"

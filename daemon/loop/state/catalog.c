@@ -187,6 +187,7 @@ static void catalog_say_unsized(struct dataset_entry *entry)
 	struct fault why = entry->opening.fault;
 	struct quote quote;
 	entry->outdated = true;
+	doubts_add(&entry->core->doubts, entry->uid, entry->spec.path, clock_ns());
 	fault_say(&entry->opening.fault, DATASET_E_OPEN,
 		  "%s was looked at behind its opening, and its fingerprint is not known: %s: open "
 		  "it when it changes no more",
@@ -357,8 +358,7 @@ static struct dataset_entry *catalog_find(struct core *core, const struct datase
 		/* One that failed or is given up waits for its thread only. */
 		if (entry->uid != wish->uid || !dataset_spec_equal(&entry->spec, spec) ||
 		    entry->result != 0 || entry->state == ENTRY_WAKING ||
-		    atomic_load(&entry->progress.cancel) ||
-		    !catalog_can_be_sized(entry, wish))
+		    atomic_load(&entry->progress.cancel) || !catalog_can_be_sized(entry, wish))
 			continue;
 		if (entry == wish->of_job)
 			return entry;
@@ -394,7 +394,8 @@ static int catalog_new(struct dataset_entry **out, struct core *core, struct dat
 	entry->progress.keep_owner = owner_of(uid);
 	entry->progress.stage = core->staging->stage;
 	entry->progress.stage_user = uid;
-	entry->progress.names = !wish->sized;
+	entry->progress.names =
+		!wish->sized && !doubts_have(&core->doubts, uid, entry->spec.path, clock_ns());
 	*spec = DATASET_SPEC_NULL;
 	list_init(&entry->waiters);
 	list_append(&core->datasets, &entry->link);

@@ -59,7 +59,7 @@ struct dataset_entry {
 	uint64_t refusals; /* of memory, when its opening began */
 	struct list waiters;
 	struct task task;
-	struct { /* the task's, until it is done */
+	struct {	    /* the task's, until it is done */
 		bool wakes; /* the one before */
 		bool as_before;
 		struct dataset *dataset;

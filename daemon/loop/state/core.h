@@ -20,6 +20,7 @@
 #include "loop/meter/wait_time.h"
 #include "loop/os/task.h"
 #include "loop/state/auto_threads.h"
+#include "loop/state/doubts.h"
 #include "loop/state/folders.h"
 #include "proto/message.h"
 
@@ -60,6 +61,7 @@ struct core {
 	struct list orphans;	 /* struct orphan */
 	struct list codes;	 /* struct code */
 	struct list lingering;	 /* protocol/passed_fds.c's */
+	struct doubts doubts;	 /* the catalog's */
 	struct list whitening;	 /* struct fit, those that whiten */
 	unsigned attaching;	 /* attachments on their way */
 
