@@ -10,7 +10,9 @@ import pytest
 from PIL import Image
 
 from harness import wait_for
-from test_names import HOW, LATE, NAMED, VICTIM, change, fingerprint_of, level_of
+from test_names import (HOW, LATE, NAMED, VICTIM, Gate, change, fingerprint_of, level_of,
+                        rest_of)
+from test_storage import faulty
 
 LARGE = 16400  # of more than 16,384 files, no attach looks at each
 
@@ -170,3 +172,84 @@ def test_dropped(idle, data):
     wait_for(lambda: not idle.list("datasets"), "its time is over")
     run(idle, data)
     wait_for(lambda: not idle.list("datasets"), "none stays")
+
+
+@pytest.fixture(name="waking")
+def fixture_waking(spawn, tmp_path):
+    """A daemon, its idle dataset, and an attach that waits at a gate while it is woken."""
+    data = tmp_path / "late-look"  # a woken one's files are looked at from here
+    (data / "a").mkdir(parents=True)
+    for number in range(LATE):
+        Image.new("RGB", (8, 8), (number,) * 3).save(data / "a" / f"{number:02}.bmp")
+    daemon = spawn(dataset_idle="1h", environment=faulty(STOKER_TEST_GATE=str(tmp_path / "gate")))
+    run(daemon, data)
+    rest(daemon)
+    gate = Gate(tmp_path / "gate")
+    peer = daemon.connect()
+    ask(peer, data)
+    wait_for(lambda: state_of(daemon) == ["open", "indexing"], lambda: state_of(daemon))
+    return daemon, data, gate, peer
+
+
+def ask(peer, data, seed=0):
+    peer.send("attach", seq=7, dataset={"path": str(data)}, accept_fd=True, epochs=1, order_seed=seed,
+              **{**NAMED, "subset_start": 0})
+
+
+def test_second_attach_while_it_wakes(waking):
+    """All who ask for it meanwhile get the same one."""
+    daemon, data, gate, peer = waking
+    with peer, daemon.connect() as second:
+        ask(second, data, seed=1)  # a stream of its own
+        assert len(daemon.list("datasets")) == 2
+        gate.open()
+        for reader in (peer, second):
+            reader.follow(reader.expect("attached"))
+            assert rest_of(reader) == list(range(LATE))
+        assert state_of(daemon) == ["open"]
+    rest(daemon)
+
+
+def test_leaves_while_it_wakes(waking):
+    """It rests again, and who asked after that had one of its own."""
+    daemon, data, gate, peer = waking
+    peer.close()
+    with daemon.connect() as second:
+        wait_for(lambda: daemon.status()["connections"] == 2, "the first one's end")
+        ask(second, data)
+        wait_for(lambda: len(daemon.list("datasets")) == 3, lambda: state_of(daemon))
+        gate.open()
+        second.follow(second.expect("attached"))
+        assert rest_of(second) == list(range(LATE))
+    wait_for(lambda: set(state_of(daemon)) == {"idle"}, lambda: state_of(daemon))
+    assert run(daemon, data, subset_start=0)[0] == list(range(LATE))
+
+
+def test_dropped_while_it_wakes(waking):
+    """It is in use."""
+    daemon, _, gate, peer = waking
+    with peer:
+        assert daemon.ctl("drop").returncode == 0
+        gate.open()
+        peer.follow(peer.expect("attached"))
+        assert rest_of(peer) == list(range(LATE))
+
+
+def test_stops_while_it_wakes(waking):
+    daemon, _, gate, peer = waking
+    with peer:
+        daemon.process.terminate()
+        wait_for(lambda: "SIGTERM" in daemon.log(), daemon.log)
+        gate.open()
+        assert daemon.process.wait(60) == 0
+
+
+def test_changed_while_it_wakes(waking):
+    daemon, data, gate, peer = waking
+    with peer:
+        Image.new("RGB", (8, 8), (99,) * 3).save(data / "a" / "37b.bmp")
+        gate.open()
+        peer.follow(peer.expect("attached"))
+        levels = rest_of(peer)
+        assert levels in (list(range(LATE)), [*range(VICTIM + 1), 99, *range(VICTIM + 1, LATE)])
+    assert len(run(daemon, data, subset_start=0)[0]) == LATE + 1

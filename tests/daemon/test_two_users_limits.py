@@ -366,6 +366,21 @@ def test_datasets_that_nobody_reads_make_room(serve, public):
         assert len(daemon.list("datasets")) == len(held)
 
 
+def test_datasets_that_nobody_reads_are_in_nobodys_way(serve, public, pixels):
+    """Alice's share is what it would be without those of Bob's, which go when she takes it."""
+    daemon = serve(dataset_memory="75M", dataset_idle="1h")
+    for dataset in range(24):
+        rows = public / f"rows-{dataset}.txt"
+        rows.write_text("".join(f"a-long-name-of-a-folder-{number}/x.jpg\n"
+                                for number in range(10000)))
+        with connect(daemon, BOB) as bob:
+            assert bob.attach(rows, transforms=[SMALL]).name == "attached"
+    wait_for(lambda: {row["state"] for row in daemon.list("datasets")} == {"idle"}, "all rest")
+    with connect(daemon, ALICE) as alice:
+        answer = alice.attach(pixels, transforms=[SMALL], batch_size=1)
+        assert answer.name == "attached", answer
+
+
 def test_a_fit_with_zca_for_each_user(serve, public):
     """Bob's, which takes a while, is not everybody's: and one is all that he may have."""
     tiny = public / "tiny.npy"

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "loop/os/task.h"
 #include "loop/policy/quota.h"
+#include "loop/state/catalog_keep.h"
 #include "loop/state/core.h"
 #include "loop/state/memory.h"
 #include "loop/state/statistics_store.h"
@@ -95,7 +96,9 @@ static int fit_charge(struct fit *fit, unsigned *code_out, struct fault *fault)
 	fit->memory = memory_get(core, fit->uid, quota_memory(core, fit->uid));
 	if (!fit->memory)
 		return -ENOMEM;
-	if (!dataset_account_take(&fit->memory->account, bytes, true, &full))
+	while (!dataset_account_take(&fit->memory->account, bytes, true, &full)) {
+		if (catalog_drop_idle(core, fit->uid))
+			continue;
 		return fault_say(fault, FIT_E_REFUSED,
 				 "a fit of such pictures needs %llu bytes; of the %llu bytes of "
 				 "%sdataset-memory %llu are free: use a smaller Resize, or raise "
@@ -104,6 +107,7 @@ static int fit_charge(struct fit *fit, unsigned *code_out, struct fault *fault)
 				 (unsigned long long)atomic_load(&full->limit),
 				 full->parent ? "this user's share of " : "",
 				 (unsigned long long)dataset_account_free(full));
+	}
 	fit->charged = bytes;
 	if (fit->plan.whitens)
 		list_append(&core->whitening, &fit->whitening);

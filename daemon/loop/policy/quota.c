@@ -182,6 +182,9 @@ struct memory_limits quota_memory(const struct core *core, uid_t uid)
 		datasets += atomic_load(&memory->account.bytes);
 		indexes += atomic_load(&memory->indexes.bytes);
 	}
+	list_for_each(entry, later, &core->datasets, struct dataset_entry, link)
+		if (entry->uid != uid && entry->state == ENTRY_IDLE)
+			datasets -= entry->charged; /* it goes where there is no room for all */
 	return (struct memory_limits){
 		quota_share(core, uid, core->config->dataset_memory, datasets),
 		quota_share(core, uid, core->config->index_memory, indexes)};

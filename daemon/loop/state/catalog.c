@@ -267,14 +267,17 @@ static bool catalog_settle_before(struct dataset_entry *entry)
 
 static void catalog_opened(struct task *task, int status);
 
-/* Begin once more if there was no room for it beside datasets that nobody uses, which go. */
+/* Begin once more if there was no room for it beside datasets that nobody uses, which go; the one
+ * that it could not wake has gone. */
 static bool catalog_open_again(struct dataset_entry *entry)
 {
 	uint64_t refusals = atomic_load(&entry->memory->account.refusals);
 	bool full = entry->result == DATASET_E_OPEN && refusals != entry->refusals;
-	if (!full || atomic_load(&entry->progress.cancel) ||
-	    !catalog_drop_idle(entry->core, entry->uid))
+	if (!full || atomic_load(&entry->progress.cancel))
 		return false;
+	if (!catalog_drop_idle(entry->core, entry->uid) && !entry->opening.wakes)
+		return false;
+	entry->opening.wakes = false;
 	entry->refusals = refusals;
 	atomic_store(&entry->progress.found, 0);
 	int r = task_start(&entry->task, &entry->core->tasks, TASK_OPENING, entry->uid,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
+#include "loop/state/memory.h"
 #include "loop/state/pictures.h"
 #include "loop/state/producer.h"
 #include "loop/state/staging.h"
@@ -158,8 +159,32 @@ static void catalog_tick_unused(struct dataset_entry *entry, uint64_t now_ns)
 		catalog_leave(entry);
 }
 
+static struct dataset_entry *catalog_oldest_idle(const struct core *core)
+{
+	struct dataset_entry *oldest = NULL;
+	list_for_each(entry, next, &core->datasets, struct dataset_entry, link)
+		if (entry->state == ENTRY_IDLE &&
+		    (!oldest || entry->idle_since_ns < oldest->idle_since_ns))
+			oldest = entry;
+	return oldest;
+}
+
+/* All users' datasets may hold so much together, of which those that nobody uses go first. */
+static void catalog_keep_within(struct core *core, uint64_t limit)
+{
+	struct dataset_entry *oldest = catalog_oldest_idle(core);
+	uint64_t bytes = 0;
+	list_for_each(memory, next, &core->memories, struct memory, link)
+		bytes += atomic_load(&memory->account.bytes);
+	for (; oldest && bytes > limit; oldest = catalog_oldest_idle(core)) {
+		bytes -= oldest->charged;
+		catalog_drop(oldest);
+	}
+}
+
 void catalog_tick(struct core *core, uint64_t now_ns)
 {
+	catalog_keep_within(core, core->config->dataset_memory);
 	list_for_each(entry, next, &core->datasets, struct dataset_entry, link) {
 		if (entry->users == 0) {
 			catalog_tick_unused(entry, now_ns);
