@@ -192,8 +192,8 @@ def fixture_waking(spawn, tmp_path):
 
 
 def ask(peer, data, seed=0):
-    peer.send("attach", seq=7, dataset={"path": str(data)}, accept_fd=True, epochs=1, order_seed=seed,
-              **{**NAMED, "subset_start": 0})
+    peer.send("attach", seq=7, dataset={"path": str(data)}, accept_fd=True, epochs=1,
+              order_seed=seed, **{**NAMED, "subset_start": 0})
 
 
 def test_second_attach_while_it_wakes(waking):
