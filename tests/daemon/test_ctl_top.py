@@ -2,6 +2,7 @@
 """stokerctl top: on a terminal, which is restored however it ends; as frames for a pipe; and while
 the daemon restarts."""
 
+import codecs
 import contextlib
 import fcntl
 import json
@@ -35,6 +36,7 @@ class Terminal:
         self.resize(rows, columns)
         self.before = self.settings()
         self.said = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end within a character
         self.process = subprocess.Popen(
             command, stdin=self.slave, stdout=self.slave, stderr=self.slave,
             start_new_session=True, env={**os.environ, "TERM": "xterm"}, preexec_fn=self.begin)
@@ -65,7 +67,7 @@ class Terminal:
     def hear(self):
         """Everything that was printed so far."""
         while select.select([self.master], [], [], 0)[0]:
-            self.said += os.read(self.master, 65536).decode()
+            self.said += self.decoder.decode(os.read(self.master, 65536))
         return self.said
 
     def screen(self):
