@@ -85,7 +85,7 @@ def refuse(unknown: Iterable[str], known: Sequence[str] = ()) -> None:
             raise TypeError(f"{name} is not supported: {_OTHERS[name]}")
         if name == "start":
             raise TypeError(f"there is no option 'start' here: {START}")
-        close = difflib.get_close_matches(name, names, 1)
+        close = difflib.get_close_matches(name, names, 1, 0.5)
         raise TypeError(f"there is no option {name!r}" + (
             f": did you mean {close[0]!r}?" if close else f", but {', '.join(sorted(names))}"))
 
