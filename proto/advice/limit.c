@@ -75,9 +75,10 @@ static void say_workers(enum limit limit, const struct load *load, char *out, si
 			 "or stop what else keeps the processors busy");
 	else if (idle >= 1)
 		snprintf(out, size,
-			 "stokerctl set workers %.0f: %.0f processors have no worker "
-			 "(the trainers need some, too)",
-			 load->workers + (double)(long)idle, (double)(long)idle);
+			 "stokerctl set workers %.0f: %.0f %s no worker (the trainers need "
+			 "some, too)",
+			 load->workers + (double)(long)idle, (double)(long)idle,
+			 idle < 2 ? "processor has" : "processors have");
 	else if (limit == LIMIT_TRANSFORM || load->transform > 0.5)
 		snprintf(out, size,
 			 "every processor has a worker: use fewer output pixels, or "

@@ -32,6 +32,9 @@ static void test_workers(void **state)
 	struct load load = {.workers = 2, .processors = 8, .workers_busy = 0.98};
 	(void)state;
 	assert_advice(LIMIT_DECODE, &load, "set workers 8: 6 processors have no worker");
+	load.processors = 3;
+	assert_advice(LIMIT_DECODE, &load, "set workers 3: 1 processor has no worker");
+	load.processors = 8;
 	load.workers_auto = true;
 	assert_advice(LIMIT_DECODE, &load, "workers = auto adds workers");
 	load.processors = 2.5; /* a quota: half of one is none */
