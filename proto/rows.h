@@ -176,6 +176,8 @@
 	R(uint, lent, ALWAYS, NONE, "", "samples that it has to make")                             \
 	R(uint, made, ALWAYS, NONE, "", "samples that it has made")                                \
 	R(uint, failed, ALWAYS, NONE, "", "samples that it could not make")                        \
+	R(uint, checked, ALWAYS, NONE, "", "samples that it made a second time, to compare")       \
+	R(uint, differing, ALWAYS, NONE, "", "... and that came out otherwise")                    \
 	R(number, sample_ms, ALWAYS, NONE, "MS/SAMPLE",                                            \
 	  "milliseconds that its code takes for a sample, lately")                                 \
 	R(number, cpu_s, MAYBE, SECONDS, "CPU", "of a processor; missing: it cannot be told")      \

@@ -229,7 +229,10 @@
 	F(uint, height, OPTIONAL, 0, 0, 16384,                                                     \
 	  "of its images, where the ring's header has 0; 0: as the header says")                   \
 	F(uint, width, OPTIONAL, 0, 0, 16384, "likewise")                                          \
-	F(uint, origin, OPTIONAL, 0, 0, U32, "slot from which on such fields are packed")
+	F(uint, origin, OPTIONAL, 0, 0, U32, "slot from which on such fields are packed")          \
+	F(boolean, exact, OPTIONAL, 1, 0, 1,                                                       \
+	  "0: the user's code makes a sample otherwise each time: no resume is exact")             \
+	F(uint, differing, OPTIONAL, 0, 0, U64, "... such a sample, by its index in the dataset")
 
 #define RELEASE_FIELDS(F) F(uint, lease, REQUIRED, 0, 0, U64, "that of the BATCH")
 
@@ -288,7 +291,9 @@
 	F(text, secret, REQUIRED, 0, 16, 16, "that of the readers whose samples it makes")         \
 	F(text, name, OPTIONAL, 0, 0, NAME_MAX_, "of the code, for people")                        \
 	F(uint, deadline_ms, OPTIONAL, 0, 0, U32,                                                  \
-	  "longest time that a sample may take; 0: as the daemon is set up")
+	  "longest time that a sample may take; 0: as the daemon is set up")                       \
+	F(uint, check, OPTIONAL, 0, 0, 1000000,                                                    \
+	  "of a million samples so many are made twice, and compared")
 
 #define PRODUCER_FIELDS(F)                                                                         \
 	F(uint, seq, REQUIRED, 0, 0, U32, "that of the PRODUCE")                                   \

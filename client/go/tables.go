@@ -153,6 +153,8 @@ var messageTypes = []messageType{
 		{key: "height", kind: kindUint, max: 16384},
 		{key: "width", kind: kindUint, max: 16384},
 		{key: "origin", kind: kindUint, max: 4294967295},
+		{key: "exact", kind: kindBoolean, def: 1, max: 1},
+		{key: "differing", kind: kindUint, max: 18446744073709551615},
 	}},
 	{number: 15, name: "release", fields: []fieldType{
 		{key: "lease", kind: kindUint, required: true, max: 18446744073709551615},
@@ -209,6 +211,7 @@ var messageTypes = []messageType{
 		{key: "secret", kind: kindText, required: true, min: 16, max: 16},
 		{key: "name", kind: kindText, max: 255},
 		{key: "deadline_ms", kind: kindUint, max: 4294967295},
+		{key: "check", kind: kindUint, max: 1000000},
 	}},
 	{number: 24, name: "producer", fromDaemon: true, fields: []fieldType{
 		{key: "seq", kind: kindUint, required: true, max: 4294967295},

@@ -91,6 +91,7 @@ struct job {
 	uint64_t cost_ns;		 /* expected time of a worker; 0: not known */
 	void *group, *producer;		 /* the loop's: who made the record of its sample ... */
 	unsigned failures;		 /* ... how often that failed ... */
+	uint64_t maker;			 /* ... the number of who made the last one ... */
 	uint64_t needed;		 /* ... and bytes that it is known to take */
 	uint32_t larger;		 /* JOB_LARGER: the field that has no room ... */
 	uint64_t larger_bytes;		 /* ... for so many bytes of numbers */

@@ -187,7 +187,7 @@ void made_render(struct job *job, struct input *input, struct sample_kit *kit)
 	const struct supplied *made = supply_find(input->supply, &key);
 	if (!made && key.mapped) {
 		map_begin(job, input, &key, kit);
-	} else if (!made) {
+	} else if (!made || made->twice) {
 		job->outcome = supply_want(input->supply, &key);
 	} else if (made->outcome != JOB_DONE) {
 		job->outcome = made->outcome;

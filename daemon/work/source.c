@@ -43,7 +43,7 @@ static enum job_outcome source_take_record(struct input *input, const struct job
 	struct source *source = &input->source;
 	const struct supply_key key = {false, input->sample, input->place};
 	const struct supplied *made = supply_find(input->supply, &key);
-	if (!made)
+	if (!made || made->twice)
 		return supply_want(input->supply, &key);
 	if (made->outcome != JOB_DONE) {
 		source->fault = made->fault;

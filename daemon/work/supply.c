@@ -8,7 +8,8 @@
 
 void supply_clear(struct supply *supply)
 {
-	supply->asked = supply->wants = supply->answered = false;
+	supply->asked = supply->wants = supply->answered = supply->twice = false;
+	supply->compared = supply->differs = false;
 	supply->count = 0;
 }
 
@@ -54,22 +55,7 @@ static void supplied_copy(struct supplied *made)
 	made->record = made->copy.data;
 }
 
-void supply_take(struct supply *supply, bool copies)
-{
-	struct supplied *made = supply->answered ? supply_add(supply) : NULL;
-	supply->wants = supply->answered = false;
-	if (!made) /* without memory it is asked for again */
-		return;
-	made->key = supply->key;
-	made->outcome = supply->outcome;
-	made->fault = supply->fault;
-	made->record = supply->record;
-	made->bytes = supply->record_bytes;
-	if (copies && made->outcome == JOB_DONE)
-		supplied_copy(made);
-}
-
-const struct supplied *supply_find(const struct supply *supply, const struct supply_key *key)
+static struct supplied *find(const struct supply *supply, const struct supply_key *key)
 {
 	for (unsigned i = 0; i < supply->count; i++) {
 		const struct supply_key *other = &supply->made[i].key;
@@ -79,6 +65,51 @@ const struct supplied *supply_find(const struct supply *supply, const struct sup
 			return &supply->made[i];
 	}
 	return NULL;
+}
+
+/* Compare the second record of a sample with the first. One that could not be made again says
+ * nothing of it. */
+static void supply_compare(struct supply *supply, struct supplied *first)
+{
+	first->twice = false;
+	if (supply->outcome != JOB_DONE)
+		return;
+	supply->compared = true;
+	supply->differs = supply->record_bytes != first->bytes ||
+			  memcmp(supply->record, first->record, first->bytes) != 0;
+}
+
+static void supply_keep(struct supply *supply, bool copies)
+{
+	struct supplied *made = supply_add(supply);
+	if (!made) /* without memory it is asked for again */
+		return;
+	made->key = supply->key;
+	made->outcome = supply->outcome;
+	made->fault = supply->fault;
+	made->record = supply->record;
+	made->bytes = supply->record_bytes;
+	made->twice = supply->twice;
+	if ((copies || made->twice) && made->outcome == JOB_DONE)
+		supplied_copy(made);
+	made->twice = made->twice && made->outcome == JOB_DONE;
+}
+
+void supply_take(struct supply *supply, bool copies)
+{
+	struct supplied *first = find(supply, &supply->key);
+	bool answered = supply->answered;
+	supply->wants = supply->answered = false;
+	if (answered && first)
+		supply_compare(supply, first);
+	else if (answered)
+		supply_keep(supply, copies);
+	supply->twice = false;
+}
+
+const struct supplied *supply_find(const struct supply *supply, const struct supply_key *key)
+{
+	return find(supply, key);
 }
 
 void supply_spoil(struct supply *supply, uint64_t sample, const struct draw_key *place,

@@ -33,6 +33,7 @@ struct supplied {
 	struct supply_key key;
 	enum job_outcome outcome; /* JOB_DONE, or why it is not made, ... */
 	struct fault fault;	  /* ... in words */
+	bool twice;		  /* it is wanted once more, to see whether it comes out equal */
 	/* The record. Of arrays it lies where the producer may change it, until the job is back. */
 	const uint8_t *record;
 	size_t bytes;
@@ -51,6 +52,9 @@ struct supply {
 	size_t record_bytes;
 	enum job_outcome outcome;
 	struct fault fault;
+	bool twice; /* ... and another one is wanted, to compare it with */
+
+	bool compared, differs; /* two records, since the loop looked last */
 
 	struct supplied *made; /* owned */
 	unsigned count, room;
@@ -61,9 +65,9 @@ void supply_clear(struct supply *supply);
 void supply_deinit(struct supply *supply);
 
 /* Take the answer, if there is one, and want nothing. `copies`: of the record, too, which a
- * producer may change at any time. */
+ * producer may change at any time. A second answer is compared with the first, which stays. */
 void supply_take(struct supply *supply, bool copies);
-/* NULL: it is not made yet. */
+/* NULL: it is not made yet. With `twice`, ask for it again before it is used. */
 const struct supplied *supply_find(const struct supply *supply, const struct supply_key *key);
 /* Keep why what was made of the sample at that place did not do, and no bytes of it. */
 void supply_spoil(struct supply *supply, uint64_t sample, const struct draw_key *place,

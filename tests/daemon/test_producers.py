@@ -498,6 +498,104 @@ def test_a_producer_may_have_a_deadline_of_its_own(spawn, files):
             assert len(peer.digests()) == 60
 
 
+def counts(daemon):
+    """Samples that producers made, those a second time, and those that came out otherwise."""
+    rows = daemon.list("producers")
+    return [sum(row[key] for row in rows) for key in ("made", "checked", "differing")]
+
+
+def test_samples_are_made_twice_by_two_producers(daemon, files):
+    """All of them: each comes once and equal, and each producer sees each sample."""
+    with Maker(daemon, files, check=1000000) as one, Maker(daemon, files) as other:
+        one.serve()
+        other.serve()
+        with daemon.connect() as peer:
+            assert peer.attach("", **wish(files)).name == "attached"
+            good = []
+            while (message := peer.receive()).name != "end":
+                assert message.name == "batch" and message.fields.get("exact", True)
+                good.append(message.fields["position"])
+                peer.release(message)
+        assert good == list(range(0, 60, 4))
+        assert counts(daemon) == [120, 60, 0]
+        assert sorted(one.made) == sorted(other.made) == list(range(60))
+
+
+def test_one_producer_makes_them_twice_itself(daemon, files):
+    with Maker(daemon, files, check=1000000) as one:
+        one.serve()
+        assert len(read(daemon, files)) == 60
+        assert sorted(one.made) == sorted(2 * list(range(60)))
+
+
+def test_which_samples_are_made_twice_follows_from_the_seed(spawn, files):
+    """And not from the number of producers, or how often the daemon began."""
+    seen = []
+    for count in (1, 2):
+        daemon = spawn()
+        with contextlib.ExitStack() as stack:
+            makers = [stack.enter_context(Maker(daemon, files, check=200000)).serve()
+                      for _ in range(count)]
+            read(daemon, files)
+            made = sum((maker.made for maker in makers), [])
+        seen.append(sorted(index for index in range(60) if made.count(index) == 2))
+        assert len(made) == 60 + len(seen[-1])
+    assert seen[0] == seen[1] and 3 <= len(seen[0]) <= 25
+
+
+def test_code_that_gives_other_bytes_is_served_and_not_shared(daemon, files):
+    """Its readers are told, also one that comes later, which has a stream of its own."""
+    wanted = wish(files, epochs=1)
+    wanted["dataset"]["pure"] = "no"
+    with Maker(daemon, files, check=1000000) as one, \
+            Maker(daemon, files[1:] + files[:1]) as other:
+        one.serve()
+        other.serve()
+        streams = []
+        with daemon.connect() as first, daemon.connect() as second:
+            for peer in (first, second):
+                answer = peer.attach("", **wanted)
+                assert answer.name == "attached"
+                streams.append(answer.fields["stream"])
+                told = []
+                while (message := peer.receive()).name != "end":
+                    assert message.name == "batch"
+                    told.append((message.fields.get("exact", True),
+                                 message.fields.get("differing", 0)))
+                    peer.release(message)
+                assert len(told) == 15 and not told[-1][0] and 0 <= told[-1][1] < 60
+                assert (True, 0) not in told[told.index(told[-1]):]
+            assert told[0] == told[-1]  # the second is told at once
+        assert streams[0] != streams[1]
+        made, checked, differing = counts(daemon)
+        assert made == 2 * checked == 2 * differing == 240
+
+
+def test_a_second_making_that_fails_says_nothing(daemon, files):
+    """The sample is the first one's, and good."""
+    wanted = wish(files, epochs=1)
+    with Maker(daemon, files, check=1000000) as one, daemon.connect() as peer:
+        assert peer.attach("", **wanted).name == "attached"
+        seen = set()
+
+        def loop():
+            with contextlib.suppress(OSError, AssertionError, TimeoutError):
+                while True:
+                    work = one.work(60)
+                    again = [index in seen for index, _, _ in work["samples"]]
+                    seen.update(index for index, _, _ in work["samples"])
+                    for record, second in zip(one.place(work), again):
+                        if second:
+                            one.send("failed", group=work["group"], sample=record[0], text="no")
+                        else:
+                            one.send("made", group=work["group"], samples=[record])
+        thread = threading.Thread(target=loop, daemon=True)
+        thread.start()
+        good, bad = all_of(peer)
+        assert good == list(range(0, 60, 4)) and not bad
+        assert counts(daemon) == [60, 0, 0]
+
+
 def test_a_producer_that_detaches_has_lost_nothing(daemon, files):
     """What it had is made by another, and is no failure: what fails twice is bad."""
     with daemon.connect() as peer:

@@ -70,6 +70,13 @@ class Failing(Files):
         return super().__getitem__(index)
 
 
+class Forgetful(Files):
+    """Gives what hangs on the process, which nothing seeds."""
+
+    def __getitem__(self, index):
+        return np.array([index, os.getpid(), time.monotonic_ns()])
+
+
 class Talking(Files):
     def __getitem__(self, index):
         print(f"sample {index}")

@@ -63,6 +63,27 @@ def test_random_numbers_do_not_depend_on_who_draws_them(load, folder, tmp_path):
     assert not same(noise(own_maps.Noise(), num_workers=2, seed=6), want)
 
 
+@pytest.mark.parametrize("behind", [[], [stoker.CutMix()]], ids=["alone", "pairs"])
+def test_what_is_made_twice_is_as_it_was(load, folder, behind, caplog):
+    """Also of the sample that each is mixed with."""
+    more = {"num_workers": 2, "dtype": "float32"}
+    if behind:
+        more["one_hot"] = True
+    with load(folder, stoker.Map(own_maps.Noise(), version="noise"), *behind, **more) as once:
+        want = epoch(once)
+    checked = stoker.Map(own_maps.Noise(), version="noise", check=1)
+    loader = load(folder, checked, *behind, **more)
+    assert same(epoch(loader), want)
+    assert "exact" not in loader.state_dict() and "otherwise" not in caplog.text
+
+
+def test_a_function_that_is_not_exact_is_named(load, folder, caplog):
+    loader = load(folder, stoker.Map(own_maps.Clock(), version="clock", check=1), num_workers=2)
+    epoch(loader)
+    assert loader.state_dict()["exact"] is False
+    assert sum("made sample" in record.getMessage() for record in caplog.records) == 1
+
+
 def test_arrays_are_a_tree_beside_labels(load, folder):
     want = epoch(load(folder))
     loader = load(folder, stoker.Map(own_maps.two, gives="arrays"), num_workers=2)

@@ -710,6 +710,47 @@ def test_what_a_source_cannot_be():
         stoker.Source(lambda index: b"", samples=4, ragged=True)
 
 
+# check=
+
+
+def test_code_that_is_not_exact_is_named_once_and_not_shared(load, folder, caplog):
+    code = stoker.Source(own_code.Forgetful(folder), gives="arrays", check=1, version="one")
+    options = {"transforms": [], "batch_size": 1}
+    loader = load(code, **options)
+    for _ in range(2):
+        assert sorted(int(batch[0, 0]) for batch in loader) == list(range(len(code.code)))
+    said = [record.getMessage() for record in caplog.records if "otherwise" in record.getMessage()]
+    assert len(said) == 1 and "your code made sample" in said[0]
+    saved = loader.state_dict()
+    assert saved["exact"] is False
+    other = load(stoker.Source(own_code.Forgetful(folder), gives="arrays", version="one"),
+                 **options)
+    other.load_state_dict(saved)
+    assert "not exactly what would have come then" in caplog.text
+    assert other.state_dict()["exact"] is False
+    assert other._reader._number != loader._reader._number  # of the stream
+
+
+@pytest.mark.parametrize("gives", ["bytes", "picture"])
+def test_code_that_is_exact_is_as_it_was(load, folder, caplog, gives):
+    code = own_code.Files if gives == "bytes" else own_code.Pictures
+    loader = load(stoker.Source(code(folder), gives=gives, check=1))
+    assert epoch(loader) == epoch(load(folder))
+    assert "exact" not in loader.state_dict() and "otherwise" not in caplog.text
+
+
+def test_draws_that_are_seeded_are_exact(load, folder, caplog):
+    loader = load(stoker.Source(own_code.Pictures(folder, draws=True), gives="picture", check=1))
+    epoch(loader)
+    assert "exact" not in loader.state_dict() and "otherwise" not in caplog.text
+
+
+@pytest.mark.parametrize("part", [-0.1, 1.5, "all"])
+def test_a_part_that_cannot_be(part):
+    with pytest.raises(ValueError, match="check must be a part of the samples from 0 to 1"):
+        stoker.Source(lambda index: b"", samples=4, check=part)
+
+
 # Arrays
 
 

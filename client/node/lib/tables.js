@@ -149,6 +149,8 @@ export const MESSAGES = [
     ["height", "uint", false, 0, 0, 16384],
     ["width", "uint", false, 0, 0, 16384],
     ["origin", "uint", false, 0, 0, 4294967295],
+    ["exact", "boolean", false, true, 0, 1],
+    ["differing", "uint", false, 0, 0, 18446744073709551615n],
   ] },
   { number: 15, name: "release", fromDaemon: false, fields: [
     ["lease", "uint", true, 0, 0, 18446744073709551615n],
@@ -205,6 +207,7 @@ export const MESSAGES = [
     ["secret", "text", true, 0, 16, 16],
     ["name", "text", false, 0, 0, 255],
     ["deadline_ms", "uint", false, 0, 0, 4294967295],
+    ["check", "uint", false, 0, 0, 1000000],
   ] },
   { number: 24, name: "producer", fromDaemon: true, fields: [
     ["seq", "uint", true, 0, 0, 4294967295],

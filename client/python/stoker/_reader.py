@@ -70,6 +70,8 @@ class Reader:
         self._away: Optional[Error] = None  # why the daemon was lost, while it is
         self._patience = Patience(reconnect or 0)
         self.stalled = ""  # why the next batch is late, from STALLED
+        self.exact = True  # as far as is known, what comes would come again
+        self._said_inexact = False
         self.most_held = 0  # batches of the ring, as far as is known
         self.reconnect = reconnect
         self.reconnects = 0
@@ -332,9 +334,27 @@ class Reader:
             raise stopping(message.fields)
         if message.name == "batch" and message.fields["dataset_fingerprint"]:
             self._learn(message.fields["dataset_fingerprint"])
+        if message.name == "batch" and not message.fields["exact"]:
+            self._find_inexact(message.fields["differing"])
         self._patience.find()
         self.stalled = ""
         return message
+
+    def resume_inexact(self) -> None:
+        """A state is of code that makes samples otherwise each time."""
+        self.exact = False
+        _log.warning("the state says that its code made samples otherwise when it was asked for "
+                     "them again: what comes now is not exactly what would have come then")
+
+    def _find_inexact(self, sample: int) -> None:
+        self.exact = False
+        if not self._said_inexact:
+            _log.warning("your code made sample %d otherwise when it was asked for it again: no "
+                         "resume of this run is exact, and no other program shares its samples. "
+                         "Draw random numbers from random, numpy.random, torch or a generator that "
+                         "the object holds, which are seeded for each sample, and let no sample "
+                         "hang on those before it", sample)
+        self._said_inexact = True
 
     def _make_room(self, fields: Dict[str, Any]) -> None:
         """The ring cannot go on before batches that are held are given back."""

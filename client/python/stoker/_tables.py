@@ -153,6 +153,8 @@ _MESSAGES: Tuple[Message, ...] = (
         "height": Field("uint", 0, 0, 16384),
         "width": Field("uint", 0, 0, 16384),
         "origin": Field("uint", 0, 0, U32),
+        "exact": Field("boolean", 1, 0, 1),
+        "differing": Field("uint", 0, 0, U64),
     }),
     Message(15, "release", {
         "lease": Field("uint", None, 0, U64),
@@ -209,6 +211,7 @@ _MESSAGES: Tuple[Message, ...] = (
         "secret": Field("text", None, 16, 16),
         "name": Field("text", 0, 0, 255),
         "deadline_ms": Field("uint", 0, 0, U32),
+        "check": Field("uint", 0, 0, 1000000),
     }),
     Message(24, "producer", {
         "seq": Field("uint", None, 0, U32),

@@ -311,8 +311,9 @@ class Loader:
         counts once it was given. It is the same on all ranks after the same number of batches.
         """
         made = {} if self._reader.producers is None else self._reader.producers.state()
+        inexact = {} if self._reader.exact else {"exact": False}
         return {**state.make(self._known(), self._place(), self.batch_size, self.world_size),
-                **made}
+                **made, **inexact}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """The next ``for`` resumes where the state was taken, also in the middle of an epoch.
@@ -325,6 +326,8 @@ class Loader:
         state.check(theirs, self._reader.as_of(theirs), self._reader.request)
         self._reader.heed(theirs)
         place = state.place_of(state_dict, self.samples)
+        if state_dict.get("exact") is False:
+            self._reader.resume_inexact()
         if self._reader.producers is not None:
             self._reader.producers.resume(state_dict, place)
         self._reader.expect(theirs)

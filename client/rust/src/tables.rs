@@ -286,6 +286,10 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 16384 },
         Field { key: "origin", kind: Kind::Uint, required: false,
             default: 0, min: 0, max: u32::MAX as u64 },
+        Field { key: "exact", kind: Kind::Boolean, required: false,
+            default: 1, min: 0, max: 1 },
+        Field { key: "differing", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: u64::MAX },
     ] },
     MessageType { number: 15, name: "release", fields: &[
         Field { key: "lease", kind: Kind::Uint, required: true,
@@ -380,6 +384,8 @@ pub(crate) const MESSAGES: &[MessageType] = &[
             default: 0, min: 0, max: 255 },
         Field { key: "deadline_ms", kind: Kind::Uint, required: false,
             default: 0, min: 0, max: u32::MAX as u64 },
+        Field { key: "check", kind: Kind::Uint, required: false,
+            default: 0, min: 0, max: 1000000 },
     ] },
     MessageType { number: 24, name: "producer", fields: &[
         Field { key: "seq", kind: Kind::Uint, required: true,

@@ -13,6 +13,7 @@
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
 #include "loop/state/outbox.h"
+#include "loop/state/producer.h"
 #include "loop/state/stream.h"
 #include "proto/frame.h"
 
@@ -118,6 +119,9 @@ static bool send_batch(struct reader *reader, uint64_t ordinal, const struct bat
 	batch->padded = span->padded;
 	batch->wrapped = span->wrapped;
 	batch->dataset_fingerprint = text_of(fingerprint);
+	const struct code *code = stream_inexact(ring->stream);
+	batch->exact = !code;
+	batch->differing = code ? code->differing : 0;
 	reader->unsized = reader->unsized && !*fingerprint;
 	const struct bucket_form *form =
 		stream_form(ring->stream, reader->next.epoch, span->position);

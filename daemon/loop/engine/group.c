@@ -163,19 +163,13 @@ static void group_take(struct producer *producer, struct group *group, struct jo
 		producer->code->picture = picture->size;
 }
 
-static const struct job *code_next(const struct code *code)
-{
-	return code->alone ? code->alone : code->waiting;
-}
-
 static void group_fill(struct producer *producer, struct group *group, uint64_t now_ns)
 {
 	struct code *code = producer->code;
 	const unsigned size = code->alone ? 1 : group_samples(code);
 	uint64_t records = 0;
 	*group = (struct group){.number = core_new_id(code->core), .since_ns = now_ns};
-	while (group->count < size && code_next(code)) {
-		const struct job *next = code_next(code);
+	for (const struct job *next; group->count < size && (next = code_next(code, producer));) {
 		uint64_t record = job_record(next);
 		record = record > code->largest ? record : aligned(code->largest);
 		records += record;
@@ -183,7 +177,7 @@ static void group_fill(struct producer *producer, struct group *group, uint64_t 
 		    (next->key.seed != group->job[0]->key.seed ||
 		     group->taken + job_picture(next) + records > producer_area(producer)))
 			break;
-		group_take(producer, group, code_pop(code));
+		group_take(producer, group, code_pop(code, producer));
 	}
 	group->unanswered = group->count;
 	if (!group_send(producer, group)) /* cannot be: there is room for all */
@@ -192,7 +186,7 @@ static void group_fill(struct producer *producer, struct group *group, uint64_t 
 
 int group_lend(struct producer *producer, uint64_t now_ns, struct fault *fault)
 {
-	const struct job *next = code_next(producer->code);
+	const struct job *next = code_next(producer->code, producer);
 	if (!next || !group_free(producer))
 		return GROUP_E_NONE;
 	uint64_t bytes = job_picture(next) + job_record(next);

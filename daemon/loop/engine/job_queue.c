@@ -89,7 +89,7 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	supply_clear(&job->supply);
 	job->decoded = job->clips = job->shared = false;
 	job->transform_ns = 0;
-	job->needed = 0;
+	job->needed = job->maker = 0;
 	job->work_ns = 0;
 	job->group = job->producer = NULL;
 	job->failures = 0;

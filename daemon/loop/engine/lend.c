@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log_user.h"
 #include "loop/engine/group.h"
 #include "loop/engine/job_queue.h"
 #include "loop/state/catalog.h"
@@ -94,6 +95,22 @@ struct job *lend_take_failed(struct core *core)
 
 /* -- what waits ----------------------------------------------------------------------------- */
 
+/* Is it made already, and wanted to compare? */
+static bool job_is_again(const struct job *job)
+{
+	return supply_find(&job->supply, &job->supply.key);
+}
+
+static void lend_queue(struct code *code, struct job *job)
+{
+	if (job->failures)
+		code_push_alone(code, job);
+	else if (job_is_again(job))
+		code_push_again(code, job);
+	else
+		code_push(code, job);
+}
+
 void lend_take(struct core *core, struct job *job)
 {
 	struct code *code = job_code(job);
@@ -105,7 +122,7 @@ void lend_take(struct core *core, struct job *job)
 	if (chain_is_unwanted(job)) /* nobody would cancel it any more */
 		lend_drop(code, job);
 	else
-		code_push(code, job);
+		lend_queue(code, job);
 }
 
 /* Move the chains with a job of this ring from `from` to the end of `to`; returns the new end. */
@@ -135,6 +152,7 @@ struct job *lend_cancel(const struct ring *ring)
 			continue;
 		end = list_split(&code->waiting, ring, end);
 		end = list_split(&code->alone, ring, end);
+		end = list_split(&code->again, ring, end);
 		code->waiting_end = &code->waiting;
 		while (*code->waiting_end)
 			code->waiting_end = &(*code->waiting_end)->next;
@@ -147,18 +165,16 @@ void lend_again(struct job *job, struct flow *flow)
 	job->flow = flow;
 	if (!job->supply.wants) /* another one led the chain: it begins again */
 		job_return(job_code(job)->core, job);
-	else if (job->failures)
-		code_push_alone(job_code(job), job);
 	else
-		code_push(job_code(job), job);
+		lend_queue(job_code(job), job);
 }
 
 /* -- lending ------------------------------------------------------------------------------- */
 
 /* The next sample has no room in any tray that there may be. */
-static void lend_refuse(struct code *code, const struct fault *why)
+static void lend_refuse(struct code *code, const struct producer *producer, const struct fault *why)
 {
-	struct job *job = code_pop(code);
+	struct job *job = code_pop(code, producer);
 	struct fault fault;
 	if (job->needed) /* the producer said so, in words of its own */
 		fault_say(&fault, 1, "%s: %s", job->fault.text, why->text);
@@ -173,13 +189,13 @@ static void lend_refuse(struct code *code, const struct fault *why)
 static void code_lend(struct code *code, uint64_t now_ns)
 {
 	bool more = true;
-	while ((code->waiting || code->alone) && more) {
+	while ((code->waiting || code->alone || code->again) && more) {
 		more = false;
 		list_for_each(producer, next, &code->producers, struct producer, in_code) {
 			struct fault fault;
 			int r = group_lend(producer, now_ns, &fault);
 			if (r == GROUP_E_LARGE)
-				lend_refuse(code, &fault);
+				lend_refuse(code, producer, &fault);
 			more |= r != GROUP_E_NONE;
 		}
 	}
@@ -256,6 +272,8 @@ static const char *take_record(struct producer *producer, struct group *group,
 	group->copying++;
 	job->supply.answered = true;
 	job->supply.outcome = JOB_DONE;
+	job->supply.twice = !job_is_again(job) && code_checks(code, &job->supply.key.place);
+	job->maker = producer->id;
 	job->supply.record = producer->tray.map + offset;
 	job->supply.record_bytes = bytes;
 	producer->made++;
@@ -306,6 +324,27 @@ int lend_failed(struct producer *producer, uint64_t number, uint64_t place, cons
 	return 0;
 }
 
+/* Count two records of one sample that were compared, and say once that they differ. */
+static void note_compared(struct producer *producer, struct job *job)
+{
+	struct code *code = producer->code;
+	bool differs = job->supply.differs;
+	producer->checked++;
+	producer->differing += differs;
+	job->supply.compared = job->supply.differs = false;
+	if (!differs || code->differs)
+		return;
+	code->differs = true;
+	code->differing = job->supply.key.sample;
+	log_user_about(&(struct log_facts){.uid = code->uid, .dataset = job_stream(job)->entry->id},
+		       LOG_SAMPLES, LOG_LEVEL_WARNING,
+		       "%s: sample %" PRIu64 " came out otherwise when it was made again (epoch "
+		       "%u, position %" PRIu64 "): its streams are not shared, and no resume is "
+		       "exact",
+		       *producer->name ? producer->name : code->identity, code->differing,
+		       job->supply.key.place.epoch, job->supply.key.place.position);
+}
+
 void lend_copied(struct job *job)
 {
 	struct group *group = job->group;
@@ -315,6 +354,8 @@ void lend_copied(struct job *job)
 	if (!group)
 		return;
 	assert(group->copying > 0);
+	if (job->supply.compared)
+		note_compared(producer, job);
 	group->copying--;
 	group_end_if_done(producer, group);
 }
@@ -340,10 +381,8 @@ static void group_lose(struct producer *producer, struct group *group, bool begu
 		else if (begun && alone && job->failures > 1) {
 			fault_say(&fault, 1, "%s, twice", why);
 			lend_spoil(code, job, JOB_USER, fault.text);
-		} else if (job->failures) {
-			code_push_alone(code, job);
 		} else {
-			code_push(code, job);
+			lend_queue(code, job);
 		}
 	}
 }

@@ -180,6 +180,8 @@ struct row_producer producer_row(const struct producer *producer)
 		.sample = ROW_NONE,
 		.made = producer->made,
 		.failed = producer->failed,
+		.checked = producer->checked,
+		.differing = producer->differing,
 		.sample_ms = (double)code->sample_ns * 1e-6,
 		.cpu_s = -1,
 		.memory = ROW_NONE,

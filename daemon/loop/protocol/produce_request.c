@@ -28,6 +28,8 @@ static void produce_begin(struct session *session, const struct message_produce 
 	}
 	int r = producer_new(&session->producer, code, &session->connection.outbox,
 			     session->connection.pid, AREA_BYTES);
+	if (r == 0 && produce->check > code->check)
+		code->check = produce->check;
 	code_put(code);
 	if (r < 0) {
 		reply_no_memory(session, produce->seq);

@@ -10,6 +10,9 @@
 #include "loop/state/core.h"
 #include "work/job.h"
 
+#define CHECK_DRAW UINT32_MAX /* number of the draw of who is made twice: no transform's */
+#define CHECK_OF 1e6
+
 /* Compares all bytes in any case: how long it takes says nothing of the secret. */
 static bool secret_equal(const uint8_t *a, const uint8_t *b)
 {
@@ -46,7 +49,8 @@ void code_put(struct code *code)
 {
 	if (--code->users > 0)
 		return;
-	assert(!code->waiting && !code->alone && !code->failed && list_empty(&code->producers));
+	assert(!code->waiting && !code->alone && !code->again && !code->failed &&
+	       list_empty(&code->producers));
 	list_remove(&code->link);
 	free(code);
 }
@@ -58,28 +62,58 @@ void code_push(struct code *code, struct job *job)
 	code->waiting_end = &job->next;
 }
 
-void code_push_alone(struct code *code, struct job *job)
+static void list_push(struct job **end, struct job *job)
 {
-	struct job **end = &code->alone;
 	while (*end)
 		end = &(*end)->next;
 	job->next = NULL;
 	*end = job;
 }
 
-struct job *code_pop(struct code *code)
+void code_push_alone(struct code *code, struct job *job)
 {
-	struct job *job = code->alone ? code->alone : code->waiting;
+	list_push(&code->alone, job);
+}
+
+void code_push_again(struct code *code, struct job *job)
+{
+	list_push(&code->again, job);
+}
+
+static bool code_has_another(const struct code *code)
+{
+	return code->producers.next != code->producers.prev;
+}
+
+struct job *code_next(const struct code *code, const struct producer *producer)
+{
+	if (code->alone)
+		return code->alone;
+	if (code->again && (code->again->maker != producer->id || !code_has_another(code)))
+		return code->again;
+	return code->waiting;
+}
+
+struct job *code_pop(struct code *code, const struct producer *producer)
+{
+	struct job *job = code_next(code, producer);
 	if (!job)
 		return NULL;
-	if (code->alone)
+	if (job == code->alone)
 		code->alone = job->next;
+	else if (job == code->again)
+		code->again = job->next;
 	else
 		code->waiting = job->next;
 	if (!code->waiting)
 		code->waiting_end = &code->waiting;
 	job->next = NULL;
 	return job;
+}
+
+bool code_checks(const struct code *code, const struct draw_key *place)
+{
+	return code->check && draw_uniform(place, CHECK_DRAW) * CHECK_OF < (double)code->check;
 }
 
 static unsigned areas_of(size_t area_bytes)

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/list.h"
+#include "base/philox.h"
 #include "loop/os/tray.h"
 
 struct core;
@@ -40,10 +41,14 @@ struct code {
 	struct list producers;
 	struct job *waiting, **waiting_end; /* chains, in the order in which they were wanted */
 	struct job *alone;  /* ... that failed once, and go in groups of their own */
+	struct job *again;  /* ... that are made a second time, to compare */
 	struct job *failed; /* ... that are bad, until the next step */
 	uint64_t largest;   /* bytes of the largest record that was made ... */
 	uint64_t picture;   /* ... and of the largest picture that it got, at a Map */
 	uint64_t sample_ns; /* what a sample takes: moving average */
+	uint64_t check;	    /* of a million samples so many are made twice */
+	bool differs;	    /* it made one otherwise the second time ... */
+	uint64_t differing; /* ... this one of the dataset, the first that was seen */
 	unsigned users;	    /* datasets, streams, producers: the last one out frees it */
 };
 
@@ -66,9 +71,10 @@ struct producer {
 	struct tray tray;
 	unsigned areas; /* of the tray */
 	struct group group[GROUP_AREAS];
-	uint64_t made, failed;	  /* samples */
-	uint64_t own_deadline_ms; /* of a sample; 0: the daemon's */
-	bool first_made;	  /* it answered once */
+	uint64_t made, failed;	     /* samples */
+	uint64_t checked, differing; /* ... that it made a second time; that came out otherwise */
+	uint64_t own_deadline_ms;    /* of a sample; 0: the daemon's */
+	bool first_made;	     /* it answered once */
 };
 
 /* The code of these, found or made; held. NULL: no memory. */
@@ -78,7 +84,12 @@ void code_put(struct code *code);
 /* The chains that wait: at the end of them all, or of those that go alone; and the next. */
 void code_push(struct code *code, struct job *job);
 void code_push_alone(struct code *code, struct job *job);
-struct job *code_pop(struct code *code);
+void code_push_again(struct code *code, struct job *job);
+/* NULL: none that this producer may make: a second time somebody else does, if there is another. */
+struct job *code_next(const struct code *code, const struct producer *producer);
+struct job *code_pop(struct code *code, const struct producer *producer);
+/* Is what is wanted at this place to be made twice? Depends on its seed, epoch and position. */
+bool code_checks(const struct code *code, const struct draw_key *place);
 
 /* 0 or a negative errno; holds `code`. */
 int producer_new(struct producer **out, struct code *code, struct outbox *outbox, pid_t pid,

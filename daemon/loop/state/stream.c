@@ -165,12 +165,18 @@ static bool stream_can_share(const struct stream *a, const struct stream *b)
 {
 	const struct stream_order *p = &a->order, *q = &b->order;
 	const struct decode_limits *l = &a->recipe.limits, *m = &b->recipe.limits;
-	return a->entry == b->entry && !a->alone && !b->alone && p->shuffle == q->shuffle &&
-	       p->order_seed == q->order_seed && p->first == q->first && p->count == q->count &&
-	       p->exif == q->exif && stream_same_samples(p, q) &&
+	return a->entry == b->entry && !a->alone && !b->alone && !stream_inexact(a) &&
+	       p->shuffle == q->shuffle && p->order_seed == q->order_seed && p->first == q->first &&
+	       p->count == q->count && p->exif == q->exif && stream_same_samples(p, q) &&
 	       a->recipe.max_bytes == b->recipe.max_bytes && l->max_pixels == m->max_pixels &&
 	       l->max_coefficient_bytes == m->max_coefficient_bytes &&
 	       l->max_scans == m->max_scans && l->deadline_ms == m->deadline_ms;
+}
+
+const struct code *stream_inexact(const struct stream *stream)
+{
+	const struct code *source = stream->entry->code, *map = stream->order.map;
+	return source && source->differs ? source : map && map->differs ? map : NULL;
 }
 
 static void stream_link_sharing(struct stream *stream)
@@ -208,6 +214,7 @@ int stream_get(struct stream **out, struct core *core, struct dataset_entry *ent
 {
 	list_for_each(stream, next, &core->streams, struct stream, link) {
 		if (stream->entry != entry || stream->order.map != order->map ||
+		    stream_inexact(stream) ||
 		    !digest_equal(&stream->description.stream, &description->stream))
 			continue;
 		parts_deinit(pipeline, order, description);

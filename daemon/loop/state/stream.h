@@ -21,6 +21,7 @@
 #include "work/job.h"
 
 struct bucket_form;
+struct code;
 struct core;
 struct dataset_entry;
 
@@ -56,6 +57,10 @@ void stream_put(struct stream *stream);
  * message: nobody learns which numbers others have. */
 struct stream *stream_of_user(const struct core *core, uint64_t id, uid_t uid);
 #define STREAM_NONE "no stream %llu is read by this user: stokerctl streams lists them all"
+
+/* The user's code in it, if that is known to make a sample otherwise each time: then nobody else
+ * shares the stream. Else NULL. */
+const struct code *stream_inexact(const struct stream *stream);
 
 /* Bytes of its sampler's table, which counts as memory of rings. */
 uint64_t stream_table_bytes(const struct stream_order *order);

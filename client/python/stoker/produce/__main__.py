@@ -194,7 +194,8 @@ class _Template:
             code = f"{job['code']} {number}" if job.get("apart") else job["code"]
             producer = Producer(job["socket"], code, job["secret"], job["name"], self._call,
                                 self._seeds, self._record, self._board.line(number),
-                                recycle=job["recycle"], deadline_ms=job["deadline_ms"])
+                                recycle=job["recycle"], deadline_ms=job["deadline_ms"],
+                                check=job["check"])
         except (DaemonUnavailable, Disconnected):
             return _NO_DAEMON
         os.setpriority(os.PRIO_PROCESS, 0, max(producer.nice, os.getpriority(os.PRIO_PROCESS, 0)))

@@ -46,7 +46,7 @@ class Map(Transform):
             a black picture, here.
         version: names what the function does: two functions of one version are taken as the same;
             None: a digest of its code and state.
-        recycle, deadline: as of a Source.
+        recycle, deadline, check: as of a Source.
     """
 
     function: Any
@@ -56,6 +56,7 @@ class Map(Transform):
     version: Optional[str] = None
     recycle: Optional[int] = None
     deadline: Optional[float] = None
+    check: float = 0
     code: MapCode = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -80,7 +81,7 @@ class MapCode(Source):
 
     def __init__(self, of: Map) -> None:
         super().__init__(_Caller(of.function, of.takes), 1, version=of.version,
-                         recycle=of.recycle, deadline=of.deadline)
+                         recycle=of.recycle, deadline=of.deadline, check=of.check)
         self.name = getattr(of.function, "__qualname__", None) or type(of.function).__qualname__
         self._like, self._arrays = of.like, of.gives == "arrays"
 

@@ -160,10 +160,11 @@ class _Thread:
 
     def _run(self, thing: Any, source: Source, code: str, path: str, shown: bytes) -> None:
         seeds, said, record = Seeds(thing), "", source.record()
+        life = {**source.life.job(), "recycle": 0}
         while not self._ended.is_set():
             try:
                 self._produce(Producer(path, code, shown, source.name, code_of(thing), seeds,
-                                       record, deadline_ms=source.life.job()["deadline_ms"]))
+                                       record, **life))
             except (DaemonUnavailable, Disconnected):
                 pass
             except Error as error:

@@ -111,17 +111,19 @@ class RecordOfArrays:
 class Producer:
     """``call``: makes a sample of an index or a picture. ``record``: the parts of its record.
     ``recycle``: about so many samples are made; 0: without end. ``deadline_ms``: 0: the daemon's.
+    ``check``: of a million samples so many are made twice.
     """
 
     def __init__(self, socket: str, code: str, secret: bytes, name: str,
                  call: Callable[[Any], Any], seeds: Seeds, record: Record,
-                 line: Optional[Line] = None, *, recycle: int = 0, deadline_ms: int = 0) -> None:
+                 line: Optional[Line] = None, *, recycle: int = 0, deadline_ms: int = 0,
+                 check: int = 0) -> None:
         self._call, self._seeds, self._record, self._line = call, seeds, record, line
         self._sizes: Optional[List[int]] = getattr(record, "sizes", None)  # of each record's parts
         self._connection: Connection = _address.open_connection(socket)
         self._left = recycle or math.inf  # samples
         reply = self._connection.request("produce", "producer", code=code, secret=secret, name=name,
-                                         deadline_ms=deadline_ms)
+                                         deadline_ms=deadline_ms, check=check)
         self._take_tray(reply)
         self._limit_s = reply["deadline_ms"] / 1000 * _FIRST
         self._deadline_s = reply["deadline_ms"] / 1000

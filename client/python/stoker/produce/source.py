@@ -25,21 +25,27 @@ _log = logging.getLogger("stoker")
 
 
 class Life(NamedTuple):
-    """How long a process, and a sample, may take. Raises ValueError."""
+    """How long a process, and a sample, may take, and which part of the samples is made twice.
+    Raises ValueError."""
 
     recycle: Optional[int] = None  # samples
     deadline: Optional[float] = None  # seconds
+    check: float = 0
 
     def checked(self) -> Life:
         if self.recycle is not None and (not isinstance(self.recycle, int) or self.recycle < 1):
             raise ValueError(f"recycle must be a number of samples from 1 on, not {self.recycle!r}")
         if self.deadline is not None and not 0.001 <= self.deadline <= _DEADLINE_MAX_S:
             raise ValueError(f"deadline must be 0.001 to {_DEADLINE_MAX_S} s, not {self.deadline}")
+        if not isinstance(self.check, (int, float)) or not 0 <= self.check <= 1:
+            raise ValueError(f"check must be a part of the samples from 0 to 1, such as 0.01, not "
+                             f"{self.check!r}")
         return self
 
     def job(self) -> Dict[str, int]:
         """For the processes."""
-        return {"recycle": self.recycle or 0, "deadline_ms": int((self.deadline or 0) * 1000)}
+        return {"recycle": self.recycle or 0, "deadline_ms": int((self.deadline or 0) * 1000),
+                "check": round(self.check * 1e6)}
 
 
 class Source:
@@ -74,6 +80,10 @@ class Source:
             that takes more memory the longer it runs.
         deadline: seconds that a sample may take (its first call ten times that) before its process
             is killed, and another one tries; None: producer-deadline of the daemon.
+        check: such a part of the samples, 0.01 say, is made a second time, by another process if
+            there is one, to see whether the code makes the same again, as a resume needs it. The
+            first that does not is named by a WARNING. Samples then come as before, but no other
+            program shares them, and a state says that a resume is not exact.
 
     The object may change between two passes over a loader (``dataset.epoch = 3``, another
     ``transform``): each ``for`` looks, and makes samples of what the object is then.
@@ -84,7 +94,7 @@ class Source:
                  pure: Optional[bool] = None, like: Any = None, version: Optional[str] = None,
                  external: bool = False, classes: Optional[int] = None,
                  recycle: Optional[int] = None, deadline: Optional[float] = None,
-                 ragged: Union[bool, Collection[str]] = ()) -> None:
+                 ragged: Union[bool, Collection[str]] = (), check: float = 0) -> None:
         if gives not in ("bytes", "picture", "arrays"):
             raise ValueError(f"gives must be 'bytes', 'picture' or 'arrays', not {gives!r}")
         if gives == "arrays" and pure is not None:
@@ -107,7 +117,7 @@ class Source:
         self.code, self.samples = code, int(samples)
         self.name = getattr(code, "__qualname__", None) or type(code).__qualname__
         self.version, self.external = version, external
-        self.life = Life(recycle, deadline).checked()
+        self.life = Life(recycle, deadline, check).checked()
         self.kept: Any = None  # producers that run already, and outlive loaders
         self.apart = False  # each producer has a stream of its own: its number is behind the code
         self.tree: Optional[Tree] = None

@@ -346,7 +346,11 @@ final class Tables {
         new Field("width", Kind.UINT, false,
             0L, 0L, 16384L),
         new Field("origin", Kind.UINT, false,
-            0L, 0L, 4294967295L));
+            0L, 0L, 4294967295L),
+        new Field("exact", Kind.BOOLEAN, false,
+            1L, 0L, 1L),
+        new Field("differing", Kind.UINT, false,
+            0L, 0L, -1L));
   }
 
   private static List<Field> release() {
@@ -458,7 +462,9 @@ final class Tables {
         new Field("name", Kind.TEXT, false,
             0L, 0L, 255L),
         new Field("deadline_ms", Kind.UINT, false,
-            0L, 0L, 4294967295L));
+            0L, 0L, 4294967295L),
+        new Field("check", Kind.UINT, false,
+            0L, 0L, 1000000L));
   }
 
   private static List<Field> producer() {
