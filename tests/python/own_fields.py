@@ -58,3 +58,13 @@ class Growing:
 
     def __getitem__(self, index):
         return np.full(100_000 if index == COUNT - 2 else 10 + index, index, np.int16)
+
+
+class Pairs:
+    """A tree of three arrays of one shape each."""
+
+    def __len__(self):
+        return COUNT
+
+    def __getitem__(self, index):
+        return {"x": np.full(3, index, np.float32), "more": (np.zeros(2, np.float32), 2 * index)}

@@ -383,3 +383,41 @@ def test_torch(daemon, node, cuda, monkeypatch, how):
             assert got == expected(epoch)
         assert loader.copies == how and f"{how} copies" in repr(loader)
     device.close()
+
+
+@pytest.mark.skipif(binary() is None, reason="no stokerd was built")
+def test_own_arrays_on_a_device_are_their_tree(cuda, monkeypatch, tmp_path):
+    """And what has no one shape is refused by its name."""
+    torch = pytest.importorskip("torch")
+    import own_fields
+    import stoker.torch
+
+    class Tensors(FakeDevice):
+        def __init__(self, _):
+            super().__init__(cuda)
+
+        def empty(self, field, count):
+            tensor = torch.zeros((count, *field.shape), dtype=getattr(torch, field.dtype))
+            return tensor, tensor.data_ptr()
+
+    monkeypatch.setattr(importlib.import_module("stoker.torch.loader"), "Cuda", Tensors)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    daemon = RealDaemon(tmp_path)
+    daemon.start()
+    options = {"shuffle": False, "num_workers": 1, "timeout": 120, "device": "cuda"}
+    try:
+        with stoker.connect(daemon.path) as node:
+            ragged = stoker.Source(own_fields.Captioned(), gives="arrays", ragged=["boxes"])
+            with pytest.raises(ValueError, match="device: '(boxes|caption|raw)' has a shape of its"):
+                stoker.torch.Loader(ragged, 4, node=node, **options)
+            source = stoker.Source(own_fields.Pairs(), gives="arrays")
+            with stoker.torch.Loader(source, 4, node=node, **options) as loader:
+                device = loader.loader._reader.copier._device
+                batch = next(iter(loader))
+                assert list(batch) == ["x", "more"] and len(batch["more"]) == 2
+                assert device.read(batch["x"].numpy())[:, 0].tolist() == [0, 1, 2, 3]
+                assert device.read(batch["more"][1].numpy()).tolist() == [0, 2, 4, 6]
+            device.close()
+    finally:
+        daemon.stop()

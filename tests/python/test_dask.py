@@ -270,6 +270,15 @@ def test_an_epoch_of_own_rows(own, secret, kind):
     assert np.array_equal(in_order.compute(), wanted)
 
 
+def test_what_has_no_one_shape_is_refused(own, secret):
+    source = stoker.Source(lambda index: {"boxes": np.zeros((index, 4))}, 4, gives="arrays",
+                           ragged=["boxes"])
+    with pytest.raises(ValueError, match="'boxes' has a shape of its own in each sample"):
+        stoker.dask.epoch(source, 2, socket=own.path, num_workers=1)
+    with pytest.raises(ValueError, match="gives a text, and a chunk is an array"):
+        stoker.dask.from_function(str, [1, 2], socket=own.path)
+
+
 def test_a_delayed_is_named(own):
     with stoker.connect(own.path) as node:
         with pytest.raises(TypeError, match="a Delayed of dask.*stoker.dask.epoch"):

@@ -89,6 +89,11 @@ def epoch(dataset: Any, batch_size: int, *, epoch: int = 0, socket: Optional[str
     if options.get("crops"):
         raise ValueError("an array of dask is of one field of images: give transforms, not crops")
     dataset = source_of(dataset)
+    for leaf in getattr(getattr(dataset, "tree", None), "leaves", ()):
+        if leaf.ragged:
+            raise ValueError(f"{leaf.name!r} has a shape of its own in each sample, or is text, and "
+                             "a chunk of dask has one shape: pad it in your code, or read it by "
+                             "node.loader()")
     asked = _asked(socket, dataset, batch_size, options)
     with _reader(asked) as reader:
         samples, batches = reader.samples, reader.chunks
@@ -126,8 +131,9 @@ def from_function(function: Callable[[Any], Any], over: Sequence[Any], *,
     assert source.tree is not None
     leaves = source.tree.leaves
     for leaf in leaves:
-        if not leaf.shape:
-            raise ValueError(f"{source.name} gives a number, and a chunk is an array")
+        if not leaf.shape or leaf.ragged:
+            raise ValueError(f"{source.name} gives {'a text' if leaf.ragged else 'a number'}, and "
+                             "a chunk is an array")
     shapes = [[leaf.shape for leaf in leaves]] * len(over)
     return source.tree.join(_lazy(_fetch_call, asked, 0, shapes, [leaf.dtype for leaf in leaves]))
 

@@ -575,14 +575,22 @@ class Loader:
 
     def _joined(self, message: Received, of_array: Callable[[Any], Any]) -> Any:
         """A batch of arrays of the user's code, as the tree that its samples are."""
+        arrays, _ = self._take(message, self._made())
+        return self._join({name: of_array(array) for name, array in arrays.items()})
+
+    def _made(self) -> List[str]:
+        """The fields of what the user's code makes; of a Map the label stands behind them."""
         assert self._reader.tree is not None
         count = len(self._reader.tree.leaves)
-        made = [name for name in self._reader.ring.fields if name != "index"][:count]
         if self._reader.labelled:
-            made = ["image", *(f"array{number}" for number in range(1, len(made)))]
-        arrays, _ = self._take(message, [*made, "label"] if self._reader.labelled else made)
-        tree = self._reader.tree.join([of_array(arrays[name]) for name in made])
-        return (tree, of_array(arrays["label"])) if self._reader.labelled else tree
+            return ["image", *(f"array{number}" for number in range(1, count)), "label"]
+        return [name for name in self._reader.ring.fields if name != "index"][:count]
+
+    def _join(self, arrays: Mapping[str, Any]) -> Any:
+        """The tree of these, of _made()."""
+        assert self._reader.tree is not None
+        tree = self._reader.tree.join(list(arrays.values())[:len(self._reader.tree.leaves)])
+        return (tree, arrays["label"]) if self._reader.labelled else tree
 
     def _batch(self, message: Received) -> Batch:
         return Batch(*self._take(message), message.fields, self._crops)

@@ -45,6 +45,16 @@ def _say_seed(options: Any) -> None:
                   "torch.manual_seed() said: give seed=torch.initial_seed() to follow it")
 
 
+def _check_shapes(loader: _loader.Loader) -> None:
+    """Can its batches be copied to a device?"""
+    tree = loader._reader.tree
+    for leaf in tree.leaves if tree is not None else ():
+        if leaf.ragged:
+            raise ValueError(f"device: {leaf.name!r} has a shape of its own in each sample, or is "
+                             "text, and only arrays of one shape are copied ahead: leave device "
+                             "out, and copy what your model takes with .to(device)")
+
+
 class _Samples:
     """The dataset of a loader."""
 
@@ -119,6 +129,7 @@ class Loader(_Base):
         self.copy = copy
         if to is not None:
             try:
+                _check_shapes(self._loader)
                 self._loader._reader.copier = Copier(to)
             except BaseException:
                 self._loader.close()
@@ -183,6 +194,8 @@ class Loader(_Base):
                              "batches of them: use DataLoader(loader, batch_size=None)")
         self._say_left_out()
         copier = self._loader._reader.copier
+        if copier is not None and self._loader._reader.tree is not None:
+            return DeviceIteration(self._loader, copier, self._loader._made(), self._loader._join)
         if copier is not None:
             return DeviceIteration(self._loader, copier, self._tensor_names, self._values)
         return _loader.Iteration(self._loader, self._tensors)
