@@ -92,8 +92,8 @@ def epoch(dataset: Any, batch_size: int, *, epoch: int = 0, socket: Optional[str
     for leaf in getattr(getattr(dataset, "tree", None), "leaves", ()):
         if leaf.ragged:
             raise ValueError(f"{leaf.name!r} has a shape of its own in each sample, or is text, "
-                             "and a chunk of dask has one shape: pad it in your code, or read it by "
-                             "node.loader()")
+                             "and a chunk of dask has one shape: pad it in your code, or read it "
+                             "by node.loader()")
     asked = _asked(socket, dataset, batch_size, options)
     with _reader(asked) as reader:
         samples, batches = reader.samples, reader.chunks
