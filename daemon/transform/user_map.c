@@ -28,6 +28,19 @@ static bool is_plain(struct text text, size_t most)
 	return text.size > 0 && text.size <= most;
 }
 
+/* Leave out "@4096" behind each shape. */
+static void remove_rooms(char *text)
+{
+	char *out = text;
+	while (*text) {
+		if (*text == '@')
+			text += strcspn(text, " ");
+		else
+			*out++ = *text++;
+	}
+	*out = '\0';
+}
+
 int user_map_parse(struct user_map *out, const struct value *map, struct fault *fault)
 {
 	struct quote quote;
@@ -55,28 +68,35 @@ int user_map_parse(struct user_map *out, const struct value *map, struct fault *
 	if (value_kind(arrays) == VALUE_NIL)
 		return 0;
 	out->arrays = strndup(value_text(arrays).data, value_text(arrays).size);
-	return out->arrays ? 0 : -ENOMEM;
+	out->shown = out->arrays ? strdup(out->arrays) : NULL;
+	if (!out->shown) {
+		user_map_deinit(out);
+		return -ENOMEM;
+	}
+	remove_rooms(out->shown);
+	return 0;
 }
 
 void user_map_deinit(struct user_map *map)
 {
 	free(map->arrays);
-	map->arrays = NULL;
+	free(map->shown);
+	map->arrays = map->shown = NULL;
 }
 
 void user_map_write(FILE *file, const struct user_map *map)
 {
 	fprintf(file, "Map(code='%s'", map->code);
-	if (map->arrays)
-		fprintf(file, ", arrays='%s'", map->arrays);
+	if (map->shown)
+		fprintf(file, ", arrays='%s'", map->shown);
 	fputs(")|", file);
 }
 
 void user_map_pack(struct packer *packer, const struct user_map *map)
 {
-	pack_map(packer, map->arrays ? 3 : 2);
-	if (map->arrays)
-		pack_key_string(packer, "arrays", map->arrays);
+	pack_map(packer, map->shown ? 3 : 2);
+	if (map->shown)
+		pack_key_string(packer, "arrays", map->shown);
 	pack_key_string(packer, "code", map->code);
 	pack_key_string(packer, "name", "Map");
 }

@@ -20,6 +20,7 @@ struct packer;
 struct user_map {
 	char code[USER_MAP_CODE];
 	char *arrays; /* owned; NULL: the code gives pictures */
+	char *shown; /* ... without the room of ragged ones, which is no part of what a stream is */
 };
 
 enum {
@@ -32,7 +33,8 @@ uint32_t user_map_find(const struct value *transforms);
 int user_map_parse(struct user_map *out, const struct value *map, struct fault *fault);
 void user_map_deinit(struct user_map *map);
 
-/* Write its canonical text, "|" behind it; and pack what user_map_parse() takes. */
+/* Write its canonical text, "|" behind it; and pack what user_map_parse() takes. Both without
+ * rooms. */
 void user_map_write(FILE *file, const struct user_map *map);
 void user_map_pack(struct packer *packer, const struct user_map *map);
 

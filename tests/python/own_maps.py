@@ -67,3 +67,16 @@ def failing(picture):
 
 def wrong(picture):
     return picture.astype(np.float32)
+
+
+def bright(picture):
+    """Where its first row is bright, and in words how much of it is: in each sample as many as
+    there are."""
+    found = np.argwhere(picture[0] > 99).astype(np.int16)
+    return {"at": found, "words": "é" * len(found), "mean": float(picture.mean())}
+
+
+def sometimes_large(picture):
+    """The picture's numbers, and 200 kB of them at position 13."""
+    count = 100_000 if stoker.sample().position == 13 else 10
+    return np.resize(picture.reshape(-1).astype(np.int16), count)

@@ -93,6 +93,48 @@ def test_arrays_are_a_tree_beside_labels(load, folder):
         assert labels.tolist() == others
 
 
+def test_each_result_has_a_shape_of_its_own(load, folder):
+    """Lists of arrays and of texts, beside an array and the labels."""
+    want = epoch(load(folder))
+    loader = load(folder, stoker.Map(own_maps.bright, gives="arrays", ragged=["at"]), num_workers=2)
+    shapes = set()
+    for (tree, labels), (images, others) in zip(loader, want):
+        assert labels.tolist() == others and tree["mean"].shape == (len(images),)
+        for at, words, image in zip(tree["at"], tree["words"], images):
+            assert at.dtype == np.int16 and (at == np.argwhere(image[0] > 99)).all()
+            assert words == "\u00e9" * len(at)
+            shapes.add(at.shape)
+    assert len(shapes) > 1
+
+
+def test_a_larger_result_makes_room_once(load, folder, caplog):
+    """No sample is lost, the token is the same, and a resume needs not the room that there was."""
+    mapped = stoker.Map(own_maps.sometimes_large, gives="arrays", ragged=True, version="large",
+                        like=np.zeros(10, np.int16))
+    loader = load(folder, mapped, num_workers=1)
+    before = loader.state_dict()
+    sizes = [len(array) for arrays, _ in loader for array in arrays]
+    state = loader.state_dict()
+    assert sizes == [100_000 if place == 13 else 10 for place in range(len(sizes))]
+    assert sum("with room for" in record.getMessage() for record in caplog.records) == 1
+    assert all(before[key] == state[key] for key in ("digest", "fingerprints", "description"))
+    again = load(folder, stoker.Map(own_maps.sometimes_large, gives="arrays", ragged=True,
+                                    version="large", like=np.zeros(10, np.int16)), num_workers=1)
+    again.load_state_dict(state)
+    assert [len(array) for arrays, _ in again for array in arrays] == sizes
+
+
+def test_readers_that_ask_for_other_rooms_have_streams_of_their_own(load, folder):
+    maps = [stoker.Map(own_maps.sometimes_large, gives="arrays", ragged=True, version="large",
+                       like=np.zeros(count, np.int16)) for count in (10, 200_000)]
+    for_one, for_many = (load(folder, one, num_workers=1) for one in maps)
+    assert for_one.state_dict()["digest"] == for_many.state_dict()["digest"]
+    same = zip(for_one, for_many)
+    for (few, labels), (many, others) in same:
+        assert labels.tolist() == others.tolist()
+        assert all((a == b).all() for a, b in zip(few, many))
+
+
 def test_one_array_is_the_image(load, folder):
     want = epoch(load(folder))
     loader = load(folder, stoker.Map(own_maps.wrong, gives="arrays"), num_workers=1)

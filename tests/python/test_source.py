@@ -745,6 +745,19 @@ def test_draws_that_are_seeded_are_exact(load, folder, caplog):
     assert "exact" not in loader.state_dict() and "otherwise" not in caplog.text
 
 
+def test_crops_of_a_sample_that_is_made_twice(load, folder, caplog):
+    """Each list gets what was made first."""
+    crops = {"large": (1, STEPS), "small": (2, [stoker.RandomCrop(8)])}
+
+    def pictures(code):
+        loader = load(code, transforms=(), crops=crops)
+        found = [{name: images[name].tolist() for name in crops} for images, _ in loader]
+        return found, loader.state_dict()
+    found, state = pictures(stoker.Source(own_code.Pictures(folder), gives="picture", check=1))
+    assert found == pictures(folder)[0]
+    assert "exact" not in state and "otherwise" not in caplog.text
+
+
 @pytest.mark.parametrize("part", [-0.1, 1.5, "all"])
 def test_a_part_that_cannot_be(part):
     with pytest.raises(ValueError, match="check must be a part of the samples from 0 to 1"):

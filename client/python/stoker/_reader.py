@@ -71,7 +71,6 @@ class Reader:
         self._patience = Patience(reconnect or 0)
         self.stalled = ""  # why the next batch is late, from STALLED
         self.exact = True  # as far as is known, what comes would come again
-        self._said_inexact = False
         self.most_held = 0  # batches of the ring, as far as is known
         self.reconnect = reconnect
         self.reconnects = 0
@@ -289,15 +288,14 @@ class Reader:
         tree, name = self.tree, bad["field"]
         if bad["name"] != "sample_larger" or tree is None:
             return False
-        names = ["image", "label", *(f"array{number}" for number in range(2, len(tree.leaves)))]
-        number = names.index(name) if name in names else len(tree.leaves)
-        if number >= len(tree.leaves) or not tree.leaves[number].ragged:
+        number = tree.number_of(name, labels=self.labelled)
+        if number is None:
             raise self.connection.broken(f"a sample that is too large for {plain(name)!r}")
         room = tree.grow(number, bad["needed"])
         _log.warning("sample %d has %d bytes in %s, more than its slots: attaching again with room "
                      "for %d bytes a sample", bad["sample"], bad["needed"],
                      tree.leaves[number].name, room)
-        self.request["dataset"] = {**self.request["dataset"], "arrays": tree.described()}
+        self.request.update(tree.described_in(self.request, labels=self.labelled))
         self._number = 0
         return True
 
@@ -347,14 +345,13 @@ class Reader:
                      "them again: what comes now is not exactly what would have come then")
 
     def _find_inexact(self, sample: int) -> None:
-        self.exact = False
-        if not self._said_inexact:
+        if self.exact:
             _log.warning("your code made sample %d otherwise when it was asked for it again: no "
                          "resume of this run is exact, and no other program shares its samples. "
                          "Draw random numbers from random, numpy.random, torch or a generator that "
                          "the object holds, which are seeded for each sample, and let no sample "
                          "hang on those before it", sample)
-        self._said_inexact = True
+        self.exact = False
 
     def _make_room(self, fields: Dict[str, Any]) -> None:
         """The ring cannot go on before batches that are held are given back."""

@@ -208,6 +208,15 @@ struct stream *stream_hold(struct stream *stream)
 	return stream;
 }
 
+/* Are slots as large? Ragged fields of a Map have room as the reader asks for it. */
+static bool fields_equal_room(const struct fields *a, const struct fields *b)
+{
+	for (uint32_t i = 0; i < a->made; i++)
+		if (a->field[a->made_at[i]].bytes != b->field[b->made_at[i]].bytes)
+			return false;
+	return true;
+}
+
 int stream_get(struct stream **out, struct core *core, struct dataset_entry *entry,
 	       struct pipeline *pipeline, const struct stream_order *order,
 	       struct description *description)
@@ -215,7 +224,8 @@ int stream_get(struct stream **out, struct core *core, struct dataset_entry *ent
 	list_for_each(stream, next, &core->streams, struct stream, link) {
 		if (stream->entry != entry || stream->order.map != order->map ||
 		    stream_inexact(stream) ||
-		    !digest_equal(&stream->description.stream, &description->stream))
+		    !digest_equal(&stream->description.stream, &description->stream) ||
+		    !fields_equal_room(&stream->order.fields, &order->fields))
 			continue;
 		parts_deinit(pipeline, order, description);
 		*out = stream_hold(stream);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import Any, Collection, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -39,14 +39,14 @@ class Map(Transform):
             image.
         gives: "picture": an array of uint8, H x W x 3 or of one channel, or a PIL image, of any
             size. "arrays": what is finished, and nothing may stand behind it: nested dicts, lists
-            and tuples of arrays, tensors and numbers, each of one dtype and shape in all samples.
-            Batches are then (the same tree, labels).
+            and tuples of arrays, tensors, numbers, texts and bytes, each array of one dtype and
+            shape in all samples. Batches are then (the same tree, labels).
         takes: "array" or "pil"; None: by the function, see above.
         like: with gives="arrays" a result, to see what results are; None: the function makes one of
             a black picture, here.
         version: names what the function does: two functions of one version are taken as the same;
             None: a digest of its code and state.
-        recycle, deadline, check: as of a Source.
+        ragged, recycle, deadline, check: as of a Source.
     """
 
     function: Any
@@ -57,6 +57,7 @@ class Map(Transform):
     recycle: Optional[int] = None
     deadline: Optional[float] = None
     check: float = 0
+    ragged: Union[bool, Collection[str]] = ()
     code: MapCode = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,6 +65,8 @@ class Map(Transform):
             raise ValueError(f"gives must be 'picture' or 'arrays', not {self.gives!r}")
         if self.takes not in (None, "array", "pil"):
             raise ValueError(f"takes must be 'array' or 'pil', not {self.takes!r}")
+        if isinstance(self.ragged, str) or (self.gives != "arrays" and self.ragged):
+            raise ValueError("ragged is a list of names of arrays, or True, with gives='arrays'")
         if not callable(self.function):
             raise TypeError(f"Map takes a function of a picture; {type(self.function).__name__} is "
                             "none")
@@ -84,6 +87,7 @@ class MapCode(Source):
                          recycle=of.recycle, deadline=of.deadline, check=of.check)
         self.name = getattr(of.function, "__qualname__", None) or type(of.function).__qualname__
         self._like, self._arrays = of.like, of.gives == "arrays"
+        self._ragged_names = of.ragged
 
     def look(self, before: Sequence[Mapping[str, Any]]) -> None:
         """See what results are, where ``before`` makes the pictures."""
@@ -95,13 +99,13 @@ class MapCode(Source):
             with as_they_were():
                 Seeds(call).set(0, 0, 0)
                 like = call(np.zeros((*_size_behind(before), 3), np.uint8))
-        self.tree = Tree(like)
+        self.tree = Tree(like, self._ragged_names)
 
     def identity(self) -> str:
         """As of a source: of what it does with what it gets, and of the shapes that come of it:
         they hang on the pictures, too."""
         self.look(())
-        arrays = self._arrays if self.tree is None else self.tree.described()
+        arrays = self._arrays if self.tree is None else self.tree.described(rooms=False)
         told = f"{super().identity()} {self.code.takes} {arrays}"
         return "map " + hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 

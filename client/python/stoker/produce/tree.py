@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from typing import Any, Collection, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    Any, Collection, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union)
 
 import numpy as np
 
@@ -93,11 +94,27 @@ class Tree:
         """Is a sample more than an array?"""
         return isinstance(self._root, _Node)
 
-    def described(self) -> str:
-        """The arrays, as the daemon takes them."""
+    def described(self, rooms: bool = True) -> str:
+        """The arrays, as the daemon takes them. ``rooms``: with those of ragged ones."""
         return " ".join(f"array{number}:{leaf.dtype}:{_shape(leaf)}" + (
-            f"@{self.rooms[number]}" if leaf.ragged else "")
+            f"@{self.rooms[number]}" if leaf.ragged and rooms else "")
                         for number, leaf in enumerate(self.leaves))
+
+    def described_in(self, request: Mapping[str, Any], labels: bool) -> Dict[str, Any]:
+        """What a request says of the arrays: in its dataset, or with ``labels`` in its Map."""
+        told = {"arrays": self.described()}
+        if not labels:
+            return {"dataset": {**request["dataset"], **told}}
+        return {"transforms": [{**transform, **told} if transform["name"] == "Map" else transform
+                               for transform in request["transforms"]]}
+
+    def number_of(self, field: str, labels: bool) -> Optional[int]:
+        """Of the ragged leaf that is this field of a ring; None: it is none. ``labels``: there are
+        labels beside the tree."""
+        names = ["image", "array1" if labels else "label"]
+        names += [f"array{number}" for number in range(2, len(self.leaves))]
+        return next((number for number, leaf in enumerate(self.leaves)
+                     if leaf.ragged and names[number] == field), None)
 
     def split(self, sample: Any) -> List[np.ndarray[Any, Any]]:
         """A sample's arrays, one a leaf. Raises ValueError or TypeError, which name the leaf, if it
