@@ -404,7 +404,6 @@ def test_own_arrays_on_a_device_are_their_tree(cuda, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
     daemon = RealDaemon(tmp_path)
-    daemon.start()
     options = {"shuffle": False, "num_workers": 1, "timeout": 120, "device": "cuda"}
     try:
         with stoker.connect(daemon.path) as node:
