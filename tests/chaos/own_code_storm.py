@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 """A storm over producers: trainers whose own code raises, hangs, ends its process, crashes, takes
 all memory, forks, prints megabytes and gives wrong shapes, while trainers, producers, their
-templates and the daemon are killed and stopped at random (FAULTS 92: by hand).
+templates and the daemon are killed and stopped at random, and producers come that tell the daemon
+what is not so (FAULTS 92: by hand).
 
     own_code_storm.py [--seconds 600] [--trainers 4] [--producers 2] [--seed N]
 
 What is looked at: each sample that a trainer got has the bytes that its index, epoch and position
 mean; over all lives of a trainer no position is left out and none comes twice; trainers of one
-stream have the same order; bad samples are those that are bad each time, and few that met a killed
-or stopped producer alone at their second attempt, too; nobody waits longer than
+stream have the same order; bad samples are those that are bad each time, and few that met a killed,
+stopped or lying producer alone at their second attempt, too; nobody waits longer than
 two deadlines, the start of a producer and a second (without the times in which the daemon or the
 trainer was stopped or away); and at the end nothing is left: no process, descriptor or memory.
 """
@@ -19,6 +20,7 @@ import contextlib
 import ctypes
 import hashlib
 import json
+import mmap
 import os
 import pathlib
 import random
@@ -28,6 +30,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy
@@ -127,7 +130,7 @@ def train(socket, folder, seed, producers, path):
     source = stoker.Source(Wild(folder), SAMPLES, gives="arrays", version="storm",
                            like=good(0))
     lines = lines_of(path)
-    with stoker.connect(socket) as node, open(path, "a", encoding="ascii") as file:
+    with connected(socket) as node, open(path, "a", encoding="ascii") as file:
         loader = node.loader(source, batch_size=1, seed=seed, num_workers=producers,
                              reconnect=120)
         if lines:
@@ -155,6 +158,18 @@ def train(socket, folder, seed, producers, path):
                 asked = time.monotonic()
 
 
+def connected(socket):
+    """The daemon may be away just when a trainer begins."""
+    until = time.monotonic() + 120
+    while True:
+        try:
+            return stoker.connect(socket)
+        except stoker.DaemonUnavailable:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
 def lines_of(path):
     """Whole lines: a killed trainer's last one may be cut short, and is taken away."""
     path = pathlib.Path(path)
@@ -163,6 +178,43 @@ def lines_of(path):
     if end < len(data):
         os.truncate(path, end)
     return [json.loads(line) for line in data[:end].splitlines()]
+
+
+# A liar
+
+
+def lies(work, tray, chance):
+    """What a producer with this work may say that is wrong, each a message or bytes; the last says
+    nothing. That a sample failed is believed, and so are its bytes: those are no lies."""
+    group, begin, room = (work[name] for name in ("group", "offset", "bytes"))
+
+    def made(*samples, of=group):
+        return {"name": "made", "group": of, "samples": list(samples)}
+    for at in range(begin, begin + room, 4096):
+        tray[at] = chance.randrange(256)
+    return [made([0, begin + room, 64]), made([0, begin, room + 1]), made([0, (1 << 64) - 8, 64]),
+            made([len(work["samples"]), begin, 8]), made([0, begin, 8], of=group + 1), made(),
+            {"name": "failed", "group": group, "sample": 1 << 32, "text": "none"},
+            {"name": "attach", "seq": 9}, b"\xff" * 64, b"\0\0\0\1\xc1", b""]
+
+
+def lie(socket, code, secret, chance, counts):
+    """Be a producer of the code until one lie is told, or a while without work."""
+    from harness import Peer
+    with contextlib.suppress(OSError, AssertionError, ValueError), Peer(socket) as peer:
+        peer.hello()
+        told = peer.request("produce", code=code, secret=secret, name="liar")
+        with mmap.mmap(peer.fds[0], told.fields["bytes"]) as tray:
+            work = peer.receive(DEADLINE_S)
+            if work and work.name == "work":
+                said = chance.choice(lies(work.fields, tray, chance))
+                if isinstance(said, bytes):
+                    peer.send_bytes(said)
+                else:
+                    peer.send(said.pop("name"), **said)
+                counts["lies told"] += 1
+                while peer.receive(DEADLINE_S):
+                    pass
 
 
 class Trainer:
@@ -275,11 +327,20 @@ class Storm:
     def stop_daemon(self):
         self.pause(self.daemon.process.pid, self.random.uniform(0, 1))
 
+    def send_liar(self):
+        """It has the secret, as whatever the user runs."""
+        path = self.home / "stoker-producers.secret"
+        if path.exists():
+            code = stoker.Source(Wild(""), SAMPLES, gives="arrays", version="storm", like=good(0))
+            threading.Thread(target=lie, daemon=True, args=(
+                self.daemon.socket, code.identity(), path.read_bytes(), self.random,
+                self.counts)).start()
+
     def some(self, things):
         return [self.random.choice(things)] if things else []
 
     EVENTS = {kill_producer: 20, stop_producer: 8, kill_trainer: 2, stop_trainer: 3,
-              stop_template: 2, kill_daemon: 1, stop_daemon: 2}
+              stop_template: 2, kill_daemon: 1, stop_daemon: 2, send_liar: 4}
 
     def blow(self):
         end = time.monotonic() + self.options.seconds
