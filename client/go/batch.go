@@ -23,6 +23,7 @@ type Batch struct {
 
 	lease    uint64
 	runs     []run
+	fields   []Field
 	ring     *ring
 	conn     *conn
 	held     *atomic.Int64 // of the attachment
@@ -33,11 +34,19 @@ type Batch struct {
 func newBatch(m *message, ring *ring, c *conn, held *atomic.Int64) *Batch {
 	held.Add(1)
 	c.leases.Store(m.uint("lease"), nil)
+	fields := ring.fields
+	if ring.sized() {
+		fields = make([]Field, len(ring.fields))
+		for i, field := range ring.fields {
+			fields[i] = field.of(m.size())
+		}
+	}
 	return &Batch{
 		Epoch: m.uint("epoch"), Position: m.uint("position"), Count: int(m.uint("count")),
 		Padded: int(m.uint("padded")), Wrapped: int(m.uint("wrapped")),
 		Substituted: int(m.uint("substituted")), Next: m.place(), ReadyNS: m.uint("ready_ns"),
-		lease: m.uint("lease"), runs: m.fields["runs"].([]run), ring: ring.use(), conn: c, held: held,
+		lease: m.uint("lease"), runs: m.fields["runs"].([]run), fields: fields, ring: ring.use(), conn: c,
+		held: held,
 	}
 }
 
@@ -58,8 +67,8 @@ func (b *Batch) Release() {
 // until its Release: copy what is kept for long. Without room for that, Next fails with ErrHeld.
 func (b *Batch) Keep() { b.kept = true }
 
-// Fields that the batch has.
-func (b *Batch) Fields() []Field { return b.ring.fields }
+// Fields that the batch has. With Buckets their height and width are those of the batch.
+func (b *Batch) Fields() []Field { return b.fields }
 
 // Bytes of a field: one slice for each run of samples that are contiguous in memory, mostly one.
 func (b *Batch) Bytes(name string) ([][]byte, error) {
@@ -78,7 +87,7 @@ func (b *Batch) field(name string) (*Field, error) {
 	if b.released.Load() {
 		return nil, ErrReleased
 	}
-	field := b.ring.field(name)
+	field := fieldOf(b.fields, name)
 	if field == nil {
 		return nil, fmt.Errorf("%w: the samples have no field %q", ErrOption, name)
 	}

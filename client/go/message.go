@@ -69,6 +69,10 @@ func (m *message) place() Place {
 	return Place{m.uint("next_epoch"), m.uint("next_position")}
 }
 
+func (m *message) size() batchSize {
+	return batchSize{m.uint("height"), m.uint("width"), m.uint("origin")}
+}
+
 func (f *fieldType) empty() any {
 	switch f.kind {
 	case kindUint:

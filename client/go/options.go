@@ -119,6 +119,7 @@ func (o *Options) attach(transport string) (map[string]any, error) {
 	out["accept_path"] = transport != "fd"
 	out["accept_moves"] = true
 	out["accept_names"] = true
+	out["accept_sizes"] = true
 	out["page"] = uint64(ringVersion)
 	switch {
 	case transport != "" && transport != "fd" && transport != "path":

@@ -91,7 +91,7 @@ func (r *Reader) begin(attached *message) error {
 	r.dataset, r.pipeline = attached.text("dataset_fingerprint"), attached.text("pipeline_hash")
 	r.sampling = attached.text("sampling_hash")
 	r.share = share{r.samples, uint64(r.options.BatchSize), uint64(r.options.Rank),
-		max(1, number(r.request["world"])), r.options.LastBatch}
+		max(1, number(r.request["world"])), r.options.LastBatch, r.ring.sized()}
 	r.at = Place{number(r.request["epoch"]), number(r.request["position"])}
 	if r.request["start"] == "live" {
 		ours := uint64(r.options.Rank) * uint64(r.options.BatchSize)
@@ -358,7 +358,8 @@ func (r *Reader) wait(ctx context.Context) (*message, error) {
 
 func (r *Reader) take(m *message) (*Batch, error) {
 	runs := m.fields["runs"].([]run)
-	if m.uint("count") > uint64(r.options.BatchSize) || !r.ring.has(runs, m.uint("count")) {
+	if m.uint("count") > uint64(r.options.BatchSize) || !r.ring.has(runs, m.uint("count")) ||
+		r.ring.sized() && !r.ring.hasSize(runs, m.size()) {
 		return nil, r.broken("a batch that is too large or outside of the ring")
 	}
 	if err := r.advance(m); err != nil {

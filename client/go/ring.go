@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -24,6 +25,7 @@ const (
 	ringRowsAt    = 128
 	ringPlain     = 0
 	ringRagged    = 1
+	ringSized     = 2
 )
 
 // A rowLayout says where the parts of a row are, by the version of the header.
@@ -39,13 +41,18 @@ var (
 type Field struct {
 	Name  string
 	DType string // as NumPy calls it, float32; and bfloat16, text (UTF-8), bytes
-	Shape []int  // of one sample; empty: one number; of a ragged one, 0 is any number
-	Bytes int    // of one sample; of a ragged one, to the next one
+	Shape []int  // of one sample; empty: one number; 0: any if ragged, else as in Batch.Fields
+	Bytes int    // of one sample, or the largest; of a ragged one, to the next one
 	// Ragged: each sample has a shape of its own, see Batch.Item.
 	Ragged bool
+	sized  bool   // two zeros of its shape are height and width of a batch
 	item   uint64 // bytes of a number
 	at     uint64 // of slot 0
 }
+
+// A batchSize is the height and width that a batch has for itself, and the slot from which on its
+// samples lie one behind the other.
+type batchSize struct{ height, width, origin uint64 }
 
 type ring struct {
 	memory   []byte
@@ -161,26 +168,31 @@ func (r *ring) parseField(row []byte, layout *rowLayout, begin uint64) error {
 		kind = u32(row[layout.kind:])
 	}
 	field.item = dtypeBytes[field.DType]
-	if field.item == 0 || kind > ringRagged {
+	if field.item == 0 || kind > ringSized {
 		return nil // of a newer daemon: left out
 	}
 	dims, stride := u32(row[layout.dims:]), u64(row[layout.stride:])
 	if field.Name == "" || r.field(field.Name) != nil || dims > layout.dimsMax {
 		return fmt.Errorf("the ring's field %q has no valid name or shape", field.Name)
 	}
-	field.Ragged = kind == ringRagged
+	field.Ragged, field.sized = kind == ringRagged, kind == ringSized
 	size, over := field.item, uint64(0)
 	field.Shape = make([]int, dims)
 	for d := range field.Shape {
 		edge := u32(row[layout.shape+4*uint32(d):])
 		field.Shape[d] = int(edge)
 		var high uint64
+		if field.sized {
+			edge = max(edge, 1)
+		}
 		high, size = bits.Mul64(size, uint64(edge))
 		over |= high
 	}
 	unit, fits := field.item, over == 0 && size == stride
 	if field.Ragged {
 		unit, fits = max(8, field.item), dims > 0 && stride >= raggedAt(field.Shape)
+	} else if field.sized {
+		fits = over == 0 && isSized(field.Shape) && stride >= size
 	}
 	high, all := bits.Mul64(stride, r.slots)
 	length := uint64(len(r.memory))
@@ -191,6 +203,17 @@ func (r *ring) parseField(row []byte, layout *rowLayout, begin uint64) error {
 	field.Bytes = int(stride)
 	r.fields = append(r.fields, field)
 	return nil
+}
+
+// isSized: has it two zeros, side by side, for a height and a width?
+func isSized(shape []int) bool {
+	first, zeros := slices.Index(shape, 0), 0
+	for _, edge := range shape {
+		if edge == 0 {
+			zeros++
+		}
+	}
+	return zeros == 2 && shape[first+1] == 0
 }
 
 // raggedAt says where the numbers of a ragged sample begin in its slot.
@@ -220,10 +243,12 @@ func (r *ring) item(field *Field, slot uint64) ([]byte, []int, error) {
 
 func padded(text []byte) string { return strings.TrimRight(string(text), "\x00") }
 
-func (r *ring) field(name string) *Field {
-	for i := range r.fields {
-		if r.fields[i].Name == name {
-			return &r.fields[i]
+func (r *ring) field(name string) *Field { return fieldOf(r.fields, name) }
+
+func fieldOf(fields []Field, name string) *Field {
+	for i := range fields {
+		if fields[i].Name == name {
+			return &fields[i]
 		}
 	}
 	return nil
@@ -241,6 +266,46 @@ func (r *ring) like(other *ring) bool {
 		}
 	}
 	return true
+}
+
+func (r *ring) sized() bool {
+	return slices.ContainsFunc(r.fields, func(f Field) bool { return f.sized })
+}
+
+// hasSize: is the one run of a batch of a size of its own inside of each field?
+func (r *ring) hasSize(runs []run, size batchSize) bool {
+	if len(runs) != 1 || size.height == 0 || size.width == 0 || size.origin > runs[0].first {
+		return false
+	}
+	return !slices.ContainsFunc(r.fields, func(f Field) bool {
+		return f.sized && size.height*size.width > uint64(f.Bytes)/f.least()
+	})
+}
+
+// least bytes of a sample, of one pixel, which a slot has room for.
+func (f Field) least() uint64 {
+	size := f.item
+	for _, edge := range f.Shape {
+		size *= uint64(max(edge, 1))
+	}
+	return size
+}
+
+// of gives the field as a batch has it.
+func (f Field) of(size batchSize) Field {
+	if !f.sized {
+		return f
+	}
+	own, edges := f, []int{int(size.height), int(size.width)}
+	own.Shape = slices.Clone(f.Shape)
+	for d, edge := range own.Shape {
+		if edge == 0 {
+			own.Shape[d], edges = edges[0], edges[1:]
+		}
+	}
+	own.Bytes = int(f.least() * size.height * size.width)
+	own.at += size.origin * uint64(f.Bytes-own.Bytes)
+	return own
 }
 
 // has: are these runs inside of the ring, with `count` samples?

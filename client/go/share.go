@@ -7,6 +7,7 @@ package stoker
 type share struct {
 	samples, size, rank, world uint64 // samples: of an epoch, over all ranks
 	last                       string // last_batch
+	sized                      bool   // with Buckets: which run of one size is where, only the daemon knows
 }
 
 // all ranks' batch together
@@ -16,6 +17,9 @@ func (s *share) offset() uint64 { return s.size * s.rank }
 
 // next is where the next batch begins, when everything before `at` was had.
 func (s *share) next(at Place) Place {
+	if s.sized {
+		return at
+	}
 	left := s.samples - min(at.Position, s.samples)
 	least := uint64(1)
 	switch s.last {
@@ -52,6 +56,13 @@ func (s *share) after(first Place) Place {
 func (s *share) has(at Place, m *message) bool {
 	first := s.next(at)
 	epoch, position := m.uint("epoch"), m.uint("position")
+	if s.sized {
+		next := m.place()
+		forth := next.Epoch == at.Epoch && next.Position > position ||
+			next == Place{at.Epoch + 1, 0}
+		return epoch == at.Epoch && position >= at.Position && forth &&
+			(m.name != "batch" || m.uint("count") <= s.size)
+	}
 	if epoch != first.Epoch || position < first.Position || m.place() != s.after(first) {
 		return false
 	}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Streams whose batches have several sizes (Buckets), for the clients that take them."""
+import struct
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,49 @@ def test_detach_and_attach_again(client, daemon, sized, truth):
     attach = sized(transforms=[{**WISH["transforms"][0], "run": 12}])
     run = client.run(daemon.socket, attach, take=3, hold=2, again=True)
     assert run.batches == truth(attach)[2] and len(run.said("attached")) == 2
+
+
+ATTACH = {"dataset": {"path": "/data/20"}, "batch_size": 4, "epochs": 1}
+MASK = 128 + 256 * 3  # its row, behind image, label and index
+
+
+def misled(fake, corrupt=None, shape=(0, 0, 3), stride=48, **wrong):
+    """A made daemon, with a sized field; what it says, changed."""
+    row = ("mask", "uint8", 2, shape, stride, lambda index: (None, bytes(stride)))
+    fake.segment = {"wide": [row], "corrupt": corrupt}
+    said = {"height": 2, "width": 4, "origin": 0, **wrong}
+    fake.hooks["say_batch"] = lambda peer, fields: fields.update(said)
+
+
+def test_a_made_daemon_with_a_sized_field(client, fake):
+    """What follows fails for its own reason."""
+    client.needs("sizes")
+    misled(fake, height=4)
+    run = client.run(fake.path, ATTACH)
+    assert len(run.batches) == 5 and fake.last("attach")["accept_sizes"] is True
+    assert run.said("attached")[0]["fields"].endswith(",mask:uint8:0x0x3")
+
+
+@pytest.mark.parametrize("wrong", [
+    {"height": 0}, {"width": 0}, {"height": 5}, {"height": 16384, "width": 16384},
+    {"origin": 17}, {"origin": 2**32 - 1}, {"runs": [[0, 2], [2, 2]]}, {"runs": [[14, 4]]},
+    {"count": 5, "runs": [[0, 5]]}, {"position": 3, "next_position": 3}, {"epoch": 1},
+    {"next_epoch": 2, "next_position": 0}, {"next_epoch": 1, "next_position": 1},
+    {"height": 2**14 + 1}], ids=str)
+def test_a_batch_of_a_wrong_size_or_place(client, fake, wrong):
+    client.needs("sizes")
+    misled(fake, **wrong)
+    client.start(fake.path, ATTACH).fails("broken")
+
+
+@pytest.mark.parametrize("row", [
+    {"shape": (0, 4, 3)}, {"shape": (0, 3, 0)}, {"shape": (0, 0, 0)}, {"shape": (3, 0)},
+    {"shape": ()}, {"stride": 2},
+    {"corrupt": lambda header: header[:MASK + 216] + struct.pack("=Q", 2**62)
+     + header[MASK + 224:]},
+    {"corrupt": lambda header: header[:MASK + 96] + struct.pack("=I", 2**31)
+     + header[MASK + 100:]}], ids=str)
+def test_a_field_that_is_not_sized_rightly(client, fake, row):
+    client.needs("sizes")
+    misled(fake, **row)
+    client.start(fake.path, ATTACH).fails("broken")

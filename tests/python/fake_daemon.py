@@ -60,7 +60,7 @@ DTYPES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 
 
 
 def wide():
-    """Fields that only a header of version 2 can say: (name, dtype, ragged?, shape, bytes of a
+    """Fields that only a header of version 2 can say: (name, dtype, kind, shape, bytes of a
     slot, a function of an index that gives its (shape, numbers))."""
     for number, (dtype, size) in enumerate(DTYPES.items()):
         def ones(index, size=2 * size, number=number):
@@ -309,7 +309,7 @@ class Peer(threading.Thread):
             self.ring.arrays["index"][slot] = index
             for (_, _, is_ragged, _, stride, make), raw in zip(self.ring.wide, self.ring.raw):
                 shape, numbers = make(index)
-                said = ragged(shape, numbers, stride) if is_ragged else numbers
+                said = ragged(shape, numbers, stride) if is_ragged == 1 else numbers
                 raw[slot] = np.frombuffer(said, np.uint8)
         self.ordinal += count
         first = slots[0]

@@ -65,7 +65,9 @@ class Runs(Share):
 
     def has(self, at: Place, fields: Mapping[str, Any]) -> bool:
         """Is this BATCH or BAD_SAMPLE behind ``at``, in its epoch, and before where it goes on?"""
-        next_place = Place(fields["next_epoch"], fields["next_position"])
-        return fields["epoch"] == at.epoch and fields["position"] >= at.position and \
-            fields.get("count", 1) <= self.batch_size and next_place > at and \
-            next_place.epoch <= at.epoch + 1
+        here = Place(fields["epoch"], fields["position"])
+        following = Place(fields["next_epoch"], fields["next_position"])
+        forth = following > here if following.epoch == at.epoch else \
+            following == Place(at.epoch + 1, 0)
+        return here.epoch == at.epoch and here >= at and forth and \
+            fields.get("count", 1) <= self.batch_size
