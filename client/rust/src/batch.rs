@@ -40,6 +40,7 @@ pub struct Batch {
     pub ready_ns: u64,
     lease: u64,
     runs: Vec<Run>,
+    fields: Option<Vec<Field>>, // of a size of its own; None: the ring's
     ring: Arc<Ring>,
     link: Arc<Link>,
     held: Arc<AtomicU64>, // of the attachment
@@ -65,20 +66,23 @@ impl Batch {
             ready_ns: m.uint("ready_ns"),
             lease: m.uint("lease"),
             runs: m.runs(),
+            fields: ring
+                .sized()
+                .then(|| ring.fields.iter().map(|field| field.of(m.size())).collect()),
             ring: Arc::clone(ring),
             link: Arc::clone(link),
             held: Arc::clone(held),
         }
     }
 
-    /// What it has.
+    /// What it has. With Buckets their height and width are those of the batch.
     pub fn fields(&self) -> &[Field] {
-        &self.ring.fields
+        self.fields.as_deref().unwrap_or(&self.ring.fields)
     }
 
     fn field(&self, name: &str) -> Result<&Field, Error> {
         let missing = || Error::Option(format!("the samples have no field {name}"));
-        self.ring.field(name).ok_or_else(missing)
+        self.fields().iter().find(|field| field.name == name).ok_or_else(missing)
     }
 
     /// A field of all samples, one after the other. Borrowed, unless the batch wraps round the end

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use crate::error::Error;
 use crate::msgpack::{self, Value};
-use crate::ring::Ring;
+use crate::ring::{Ring, Size};
 use crate::tables::{Field, Kind, MessageType, FRAME_MAX, MESSAGES};
 use crate::token::Place;
 
@@ -66,6 +66,11 @@ impl Message {
     /// Where to resume after a BATCH or BAD_SAMPLE.
     pub fn place(&self) -> Place {
         Place { epoch: self.uint("next_epoch"), position: self.uint("next_position") }
+    }
+
+    pub fn size(&self) -> Size {
+        let (height, width) = (self.uint("height"), self.uint("width"));
+        Size { height, width, origin: self.uint("origin") }
     }
 }
 

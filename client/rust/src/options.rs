@@ -101,6 +101,7 @@ pub(crate) fn request_of(options: &Options) -> Result<HashMap<&'static str, Valu
     out.insert("accept_fd", true.into());
     out.insert("accept_moves", true.into());
     out.insert("accept_names", true.into());
+    out.insert("accept_sizes", true.into());
     out.insert("page", crate::ring::VERSION.into());
     if let Some(token) = &options.token {
         token.check(&out)?;

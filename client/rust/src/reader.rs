@@ -88,6 +88,7 @@ impl Client {
         let Some(ring) = attached.ring.clone() else {
             return Err(connection.broken("an ATTACHED without a ring"));
         };
+        let sized = ring.sized();
         let mut reader = Reader {
             client: self.clone(),
             inflight: options.inflight.into(),
@@ -106,7 +107,7 @@ impl Client {
             blocking: 0,
             reconnects: 0,
             moves: 0,
-            share: Share::new(&options, attached.uint("samples")),
+            share: Share::new(&options, attached.uint("samples"), sized),
             samples: attached.uint("samples"),
             batches: attached.uint("batches"),
             identity,
@@ -355,7 +356,9 @@ impl Reader {
     fn take(&mut self, message: &Message) -> Result<Batch, Error> {
         let count = message.uint("count");
         let good = count <= self.options.batch_size.into();
-        if !good || !self.ring.has(&message.runs(), count) {
+        let runs = message.runs();
+        let sized = !self.ring.sized() || self.ring.has_size(&runs, message.size());
+        if !good || !self.ring.has(&runs, count) || !sized {
             let text = "a batch that is too large or outside of the ring";
             return Err(self.connection()?.broken(text));
         }

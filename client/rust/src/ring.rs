@@ -19,6 +19,7 @@ const HEADER_MAX: usize = 1 << 20;
 const ROWS_AT: usize = 128;
 const PLAIN: u32 = 0;
 const RAGGED: u32 = 1;
+const SIZED: u32 = 2;
 
 /// Where the parts of a row are, by the version of the header.
 struct Layout {
@@ -42,14 +43,56 @@ pub struct Field {
     pub name: String,
     /// As NumPy calls it, "float32"; and "bfloat16", "text" (UTF-8), "bytes".
     pub dtype: String,
-    /// Of one sample; empty: one number. Of a ragged one 0 is any number.
+    /// Of one sample; empty: one number. 0: any number if ragged, else as in `Batch::fields`.
     pub shape: Vec<usize>,
-    /// Of one sample; of a ragged one, to the next one.
+    /// Of one sample, or the largest; of a ragged one, to the next one.
     pub bytes: usize,
     /// Each sample has a shape of its own, which `Batch::item` gives.
     pub ragged: bool,
+    sized: bool, // two zeros of its shape are height and width of a batch
     item: u64,
     offset: usize,
+}
+
+/// A height and width that a batch has for itself, and the slot from which on its samples lie one
+/// behind the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub height: u64,
+    pub width: u64,
+    pub origin: u64,
+}
+
+impl Field {
+    /// Bytes of a sample of one pixel, which a slot has room for.
+    fn least(&self) -> u64 {
+        self.shape.iter().fold(self.item, |size, edge| size * (*edge).max(1) as u64)
+    }
+
+    /// Has a slot room for a sample of this size?
+    fn fits(&self, size: Size) -> bool {
+        !self.sized || size.height * size.width <= self.bytes as u64 / self.least()
+    }
+
+    /// The field as a batch has it.
+    pub(crate) fn of(&self, size: Size) -> Field {
+        let mut own = self.clone();
+        if self.sized {
+            let mut edges = [size.height, size.width].into_iter();
+            for edge in own.shape.iter_mut().filter(|edge| **edge == 0) {
+                *edge = edges.next().unwrap_or(1) as usize;
+            }
+            own.bytes = (self.least() * size.height * size.width) as usize;
+            own.offset += size.origin as usize * (self.bytes - own.bytes);
+        }
+        own
+    }
+}
+
+/// Has it two zeros, side by side, for a height and a width?
+fn is_sized(shape: &[u32]) -> bool {
+    let zeros: Vec<usize> = (0..shape.len()).filter(|d| shape[*d] == 0).collect();
+    matches!(zeros[..], [first, second] if second == first + 1)
 }
 
 /// A number of an array. Float16 and bfloat16 come as the bits of u16, bool as u8.
@@ -196,7 +239,7 @@ impl Ring {
         let name = padded(&row[..layout.name]);
         let dtype = padded(&row[layout.name..layout.name + 16]);
         let kind = layout.kind.map_or(PLAIN, |at| u32_at(row, at));
-        let Some(item) = dtype_bytes(&dtype).filter(|_| kind <= RAGGED) else {
+        let Some(item) = dtype_bytes(&dtype).filter(|_| kind <= SIZED) else {
             return Ok(()); // of a newer daemon
         };
         let dims = u32_at(row, layout.dims);
@@ -206,10 +249,13 @@ impl Ring {
         let edge = |d: usize| u32_at(row, layout.dims + 4 + 4 * d);
         let edges: Vec<u32> = (0..dims as usize).map(edge).collect();
         let (stride, offset) = (u64_at(row, layout.stride), u64_at(row, layout.stride + 8));
-        let size = edges.iter().try_fold(item, |size, edge| size.checked_mul((*edge).into()));
-        let ragged = kind == RAGGED;
+        let (ragged, sized) = (kind == RAGGED, kind == SIZED);
+        let least = |edge: &u32| if sized { (*edge).max(1) } else { *edge };
+        let size = edges.iter().try_fold(item, |size, edge| size.checked_mul(least(edge).into()));
         let (unit, fits) = if ragged {
             (item.max(8), dims > 0 && stride >= ragged_at(edges.len()))
+        } else if sized {
+            (item, is_sized(&edges) && size.is_some_and(|size| size <= stride))
         } else {
             (item, size == Some(stride))
         };
@@ -224,6 +270,7 @@ impl Ring {
             shape: edges.into_iter().map(|edge| edge as usize).collect(),
             bytes: stride as usize,
             ragged,
+            sized,
             item,
             offset: offset as usize,
         });
@@ -265,6 +312,17 @@ impl Ring {
     pub fn has(&self, runs: &[Run], count: u64) -> bool {
         runs.iter().all(|run| run.first + run.count <= self.slots)
             && runs.iter().map(|run| run.count).sum::<u64>() == count
+    }
+
+    pub fn sized(&self) -> bool {
+        self.fields.iter().any(|field| field.sized)
+    }
+
+    /// Is the one run of a batch of a size of its own inside of each field?
+    pub fn has_size(&self, runs: &[Run], size: Size) -> bool {
+        let whole = matches!(runs, [run] if size.origin <= run.first);
+        let some = size.height > 0 && size.width > 0;
+        whole && some && self.fields.iter().all(|field| field.fits(size))
     }
 
     pub fn slots_of(&self, field: &Field, run: Run) -> &[u8] {

@@ -15,6 +15,8 @@ pub(crate) struct Share {
     /// Where that of this rank begins in it.
     offset: u64,
     last: Last,
+    /// With Buckets: which run of one size is where, only the daemon knows.
+    sized: bool,
 }
 
 #[derive(PartialEq)]
@@ -26,7 +28,7 @@ enum Last {
 }
 
 impl Share {
-    pub fn new(options: &Options, samples: u64) -> Share {
+    pub fn new(options: &Options, samples: u64, sized: bool) -> Share {
         let size = u64::from(options.batch_size);
         Share {
             samples,
@@ -39,11 +41,15 @@ impl Share {
                 "wrap" => Last::Wrap,
                 _ => Last::Short,
             },
+            sized,
         }
     }
 
     /// Where the next batch begins, when everything before `at` was had.
     pub fn next(&self, mut at: Place) -> Place {
+        if self.sized {
+            return at;
+        }
         let least = match self.last {
             Last::Drop => self.all,
             Last::Short => self.offset + 1,
@@ -72,6 +78,9 @@ impl Share {
 
     /// Is this BATCH or BAD_SAMPLE the next one?
     pub fn has(&self, at: Place, message: &Message) -> bool {
+        if self.sized {
+            return self.goes_on(at, message);
+        }
         let first = self.next(at);
         let Some(inside) = message.uint("position").checked_sub(first.position) else {
             return false;
@@ -86,6 +95,18 @@ impl Share {
             inside < self.size
         };
         good && message.uint("epoch") == first.epoch && message.place() == self.after(first)
+    }
+
+    /// Is it behind `at`, in its epoch, and before where it goes on?
+    fn goes_on(&self, at: Place, message: &Message) -> bool {
+        let (position, next) = (message.uint("position"), message.place());
+        let forth = if next.epoch == at.epoch {
+            next.position > position
+        } else {
+            next == Place { epoch: at.epoch + 1, position: 0 }
+        };
+        let few = message.name != "batch" || message.uint("count") <= self.size;
+        message.uint("epoch") == at.epoch && position >= at.position && forth && few
     }
 
     /// What a message is where another one is due.
