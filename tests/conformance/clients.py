@@ -186,11 +186,11 @@ CLIENTS = {
     "python": (python, {"credentials", "credit"}),
     "go": (go, set()),
     "go-race": (go_race, set()),
-    "java": (java, {"fd", "sizes"}),
+    "java": (java, {"fd"}),
     "rust": (rust, {"path"}),
     "rust-asan": (rust_asan, {"path"}),
-    "node": (node, {"fd", "sizes"}),
-    "node-copies": (node_without_koffi, {"fd", "descriptors", "sizes"}),
+    "node": (node, {"fd"}),
+    "node-copies": (node_without_koffi, {"fd", "descriptors"}),
 }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Streams whose batches have several sizes (Buckets), for the clients that take them."""
+"""Streams whose batches have several sizes (Buckets)."""
 import struct
 
 import numpy as np
@@ -23,9 +23,8 @@ def fixture_shapes(tmp_path_factory):
 
 
 @pytest.fixture(name="sized")
-def fixture_sized(client, stream, shapes):
+def fixture_sized(stream, shapes):
     """As `stream`, of that folder."""
-    client.needs("sizes")
     return lambda **changed: stream(dataset={"path": str(shapes)}, **{**WISH, **changed})
 
 
@@ -77,7 +76,6 @@ def misled(fake, corrupt=None, shape=(0, 0, 3), stride=48, **wrong):
 
 def test_a_made_daemon_with_a_sized_field(client, fake):
     """What follows fails for its own reason."""
-    client.needs("sizes")
     misled(fake, height=4)
     run = client.run(fake.path, ATTACH)
     assert len(run.batches) == 5 and fake.last("attach")["accept_sizes"] is True
@@ -91,7 +89,6 @@ def test_a_made_daemon_with_a_sized_field(client, fake):
     {"next_epoch": 2, "next_position": 0}, {"next_epoch": 1, "next_position": 1},
     {"height": 2**14 + 1}], ids=str)
 def test_a_batch_of_a_wrong_size_or_place(client, fake, wrong):
-    client.needs("sizes")
     misled(fake, **wrong)
     client.start(fake.path, ATTACH).fails("broken")
 
@@ -104,6 +101,5 @@ def test_a_batch_of_a_wrong_size_or_place(client, fake, wrong):
     {"corrupt": lambda header: header[:MASK + 96] + struct.pack("=I", 2**31)
      + header[MASK + 100:]}], ids=str)
 def test_a_field_that_is_not_sized_rightly(client, fake, row):
-    client.needs("sizes")
     misled(fake, **row)
     client.start(fake.path, ATTACH).fails("broken")

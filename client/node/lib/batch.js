@@ -5,6 +5,7 @@ import { OptionError } from "./errors.js";
 export class Batch {
   #lease;
   #ring;
+  #fields;
   #connection;
   #done;
   #released = false;
@@ -22,27 +23,32 @@ export class Batch {
     this.runs = message.runs;
     this.#lease = message.lease;
     this.#ring = ring.use();
+    this.#fields = ring.fieldsOf(message);
     this.#connection = connection;
     this.#done = done;
     connection.leases.add(message.lease);
   }
 
+  #field(name) {
+    if (this.#released) throw new OptionError("the batch was released");
+    if (!this.#fields.has(name)) throw new OptionError(`the samples have no field ${name}`);
+    return this.#fields.get(name);
+  }
+
   /** The arrays of a field: one for each run of samples that are contiguous in memory. */
   arrays(name) {
-    if (this.#released) throw new OptionError("the batch was released");
-    if (!this.#ring.fields.has(name)) throw new OptionError(`the samples have no field ${name}`);
-    return this.runs.map((run) => this.#ring.array(name, run));
+    const field = this.#field(name);
+    return this.runs.map((run) => this.#ring.array(field, run));
   }
 
   /** A field of one sample, from 0 on: { array, shape }, or { text, shape } of texts. */
   item(name, sample) {
-    if (this.#released) throw new OptionError("the batch was released");
-    if (!this.#ring.fields.has(name)) throw new OptionError(`the samples have no field ${name}`);
+    const field = this.#field(name);
     let at = sample;
     for (const [first, count] of this.runs) {
       if (at >= 0 && at < count) {
-        const found = this.#ring.item(name, first + at);
-        if (this.#ring.fields.get(name).dtype !== "text") return found;
+        const found = this.#ring.item(field, first + at);
+        if (field.dtype !== "text") return found;
         return { text: new TextDecoder().decode(found.array), shape: found.shape };
       }
       at -= count;
@@ -77,8 +83,8 @@ export class Batch {
 
   /** (count, ...) of a field. */
   shape(name) {
-    if (!this.#ring.fields.has(name)) throw new OptionError(`the samples have no field ${name}`);
-    return [this.count, ...this.#ring.fields.get(name).shape];
+    if (!this.#fields.has(name)) throw new OptionError(`the samples have no field ${name}`);
+    return [this.count, ...this.#fields.get(name).shape];
   }
 
   get released() {

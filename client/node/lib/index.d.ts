@@ -113,7 +113,7 @@ export type FieldArray =
 export interface Field {
   name: string;
   dtype: DType;
-  /** Of one sample; empty: one number. Of a ragged one, 0 is any number. */
+  /** Of one sample; empty: one number. 0: any number if ragged, else as in Batch.shape. */
   shape: number[];
   /** Each sample has a shape of its own, which Batch.item gives. */
   ragged: boolean;

@@ -78,7 +78,7 @@ export class Reader {
     this.#resize = settleResize(request, this.#token, resizes, (text) => this.#warn(text));
     const attached = await this.#attach(request);
     this.#attached = attached;
-    this.#share = new Share(request, attached.samples);
+    this.#share = new Share(request, attached.samples, this.#ring.sized);
     this.#at = { epoch: request.epoch ?? 0, position: request.position ?? 0 };
     if (request.start === "live") {
       const position = attached.position - (request.rank ?? 0) * request.batch_size;
@@ -157,7 +157,7 @@ export class Reader {
     const given = takesGiven ? this.#given.fields : {};
     let attached;
     try {
-      const own = { ...accept, accept_moves: true, page: VERSION };
+      const own = { ...accept, accept_moves: true, accept_sizes: true, page: VERSION };
       attached = await this.#ask({ ...request, ...own, ...given }, shown);
     } catch (error) {
       if (error instanceof RangeError || error instanceof TypeError) {
@@ -333,7 +333,8 @@ export class Reader {
 
   #take(message) {
     const { runs, count, lease } = message;
-    if (count > this.#request.batch_size || !this.#ring.has(runs, count)) {
+    const fits = !this.#ring.sized || this.#ring.hasSize(message);
+    if (count > this.#request.batch_size || !this.#ring.has(runs, count) || !fits) {
       throw this.#connection.broken("a batch that is too large or outside of the ring");
     }
     this.#advance(message);

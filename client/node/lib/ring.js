@@ -18,6 +18,7 @@ const PAGE = 4096;
 const HEADER_MAX = 1 << 20;
 const ROWS_AT = 128;
 const RAGGED = 1;
+const SIZED = 2;
 /** Where the parts of a row are, by the version of the header. */
 const NARROW = { name: 16, dims: 32, dimsMax: 6, stride: 64, bytes: 80 };
 const WIDE = { name: 64, kind: 80, dims: 84, dimsMax: 32, stride: 216, bytes: 256 };
@@ -167,7 +168,7 @@ export class Ring {
     const name = padded(head, at, layout.name);
     const dtype = padded(head, at + layout.name, 16);
     const kind = layout.kind ? u32(at + layout.kind) : 0;
-    if (!Object.hasOwn(ARRAYS, dtype) || kind > RAGGED) return; // of a newer daemon: left out
+    if (!Object.hasOwn(ARRAYS, dtype) || kind > SIZED) return; // of a newer daemon: left out
     const dims = u32(at + layout.dims);
     if (!name || this.fields.has(name) || dims > layout.dimsMax) {
       throw new ProtocolError(`the ring's field ${name} has no valid name or shape`);
@@ -175,12 +176,16 @@ export class Ring {
     const shape = Array.from({ length: dims }, (_, d) => u32(at + layout.dims + 4 + 4 * d));
     const item = DTYPES[dtype];
     const ragged = kind === RAGGED;
+    const sized = kind === SIZED;
     const stride = u64(at + layout.stride);
     const offset = u64(at + layout.stride + 8);
-    const bytes = shape.reduce((product, edge) => product * BigInt(edge), BigInt(item));
+    const edges = sized ? shape.map((edge) => edge || 1) : shape;
+    const bytes = edges.reduce((product, edge) => product * BigInt(edge), BigInt(item));
     const end = offset + stride * BigInt(this.slots);
     const unit = BigInt(ragged ? Math.max(8, item) : item);
-    const fits = ragged ? dims > 0 && stride >= BigInt(raggedAt(dims)) : bytes === stride;
+    let fits = bytes === stride;
+    if (ragged) fits = dims > 0 && stride >= BigInt(raggedAt(dims));
+    if (sized) fits = isSized(shape) && stride >= bytes;
     const aligned = offset % unit === 0n && stride % unit === 0n;
     if (!fits || !aligned || offset < BigInt(begin) || end > BigInt(this.size)) {
       throw new ProtocolError(`the ring's field ${name} is outside of it`);
@@ -190,15 +195,33 @@ export class Ring {
       dtype,
       shape,
       ragged,
+      sized,
+      least: Number(bytes),
       bytes: Number(stride),
       offset: Number(offset),
     });
   }
 
+  get sized() {
+    return [...this.fields.values()].some(({ sized }) => sized);
+  }
+
+  /** Its fields as this batch has them, by name. */
+  fieldsOf(message) {
+    if (!this.sized) return this.fields;
+    return new Map([...this.fields].map(([name, field]) => [name, fieldOf(field, message)]));
+  }
+
+  /** Is the one run of a batch of a size of its own inside of each field? */
+  hasSize({ runs, height, width, origin }) {
+    if (runs.length !== 1 || !height || !width || origin > runs[0][0]) return false;
+    const fits = ({ sized, bytes, least }) => !sized || height * width <= bytes / least;
+    return [...this.fields.values()].every(fits);
+  }
+
   /** The sample of a field in a slot: { array, shape }. */
-  item(name, slot) {
-    const field = this.fields.get(name);
-    if (!field.ragged) return { array: this.array(name, [slot, 1]), shape: field.shape };
+  item(field, slot) {
+    if (!field.ragged) return { array: this.array(field, [slot, 1]), shape: field.shape };
     const at = raggedAt(field.shape.length);
     const start = field.offset + slot * field.bytes;
     const head = Buffer.from(this.part(start, 8 * field.shape.length));
@@ -208,7 +231,7 @@ export class Ring {
       size > BigInt(field.bytes - at) ||
       field.shape.some((known, d) => known !== 0 && BigInt(known) !== edges[d])
     ) {
-      throw new ProtocolError(`a sample of the field ${name} has a shape that does not fit`);
+      throw new ProtocolError(`a sample of the field ${field.name} has a shape that does not fit`);
     }
     const Numbers = ARRAYS[field.dtype];
     const bytes = this.part(start + at, Number(size));
@@ -247,8 +270,7 @@ export class Ring {
   }
 
   /** A field of a run of slots, as an array. */
-  array(name, [first, count]) {
-    const { dtype, bytes, offset, ragged } = this.fields.get(name);
+  array({ dtype, bytes, offset, ragged }, [first, count]) {
     const Numbers = ragged ? Uint8Array : ARRAYS[dtype];
     const size = count * bytes;
     const at = offset + first * bytes;
@@ -277,6 +299,21 @@ export class Ring {
     this.users--;
     if (this.users === 0) closeSync(this.fd);
   }
+}
+
+/** Has it two zeros, side by side, for a height and a width? */
+function isSized(shape) {
+  const first = shape.indexOf(0);
+  return first >= 0 && shape.lastIndexOf(0) === first + 1;
+}
+
+/** A field as a batch has it, whose samples lie one behind the other from the slot `origin` on. */
+function fieldOf(field, { height, width, origin }) {
+  if (!field.sized) return field;
+  const edges = [height, width];
+  const shape = field.shape.map((edge) => edge || edges.shift());
+  const bytes = field.least * height * width;
+  return { ...field, shape, bytes, offset: field.offset + origin * (field.bytes - bytes) };
 }
 
 function readers(data) {

@@ -21,6 +21,7 @@ public final class Batch implements AutoCloseable {
   private final Message message;
   private final List<Message.Run> runs;
   private final Ring ring;
+  private final List<Ring.Row> rows;
   private final Connection connection;
   private final AtomicInteger held; // of the attachment
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -29,6 +30,7 @@ public final class Batch implements AutoCloseable {
     this.message = message;
     this.runs = message.runs();
     this.ring = ring.use();
+    this.rows = ring.rows(message.size());
     this.connection = connection;
     this.held = held;
     held.incrementAndGet();
@@ -70,9 +72,9 @@ public final class Batch implements AutoCloseable {
     return new Place(message.number("next_epoch"), message.number("next_position"));
   }
 
-  /** What it has. */
+  /** What it has. With Buckets their height and width are those of the batch. */
   public List<Field> fields() {
-    return ring.fields();
+    return rows.stream().map(Ring.Row::field).toList();
   }
 
   /**
@@ -114,7 +116,7 @@ public final class Batch implements AutoCloseable {
 
   private Ring.Row row(String field) {
     if (closed.get()) throw new StokerException("closed", "the batch was closed");
-    Ring.Row row = ring.row(field);
+    Ring.Row row = Ring.row(rows, field);
     if (row == null) throw new StokerException("option", "the samples have no field " + field);
     return row;
   }

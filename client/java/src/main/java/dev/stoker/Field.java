@@ -8,8 +8,9 @@ import java.util.List;
  *
  * @param name image, label, index, or a further one of the dataset
  * @param dtype as NumPy calls it, float32; and bfloat16, text (UTF-8), bytes
- * @param shape of one sample; empty: one number; of a ragged one, 0 is any number
- * @param bytes of one sample; of a ragged one, to the next one
+ * @param shape of one sample; empty: one number; 0: any number if ragged, else as in {@link
+ *     Batch#fields}
+ * @param bytes of one sample, or the largest; of a ragged one, to the next one
  * @param ragged each sample has a shape of its own, which {@link Batch#item} gives
  */
 public record Field(String name, String dtype, List<Integer> shape, long bytes, boolean ragged) {}

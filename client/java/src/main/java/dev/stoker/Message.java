@@ -71,6 +71,10 @@ final class Message {
     return out;
   }
 
+  Ring.Size size() {
+    return new Ring.Size(number("height"), number("width"), number("origin"));
+  }
+
   List<Run> runs() {
     return runs(fields.get("runs"), Tables.RUNS_MAX);
   }

@@ -270,6 +270,7 @@ public final class Options {
     Map<String, Object> out = new LinkedHashMap<>(request);
     out.put("accept_path", true);
     out.put("accept_moves", true);
+    out.put("accept_sizes", true);
     out.put("accept_names", true);
     out.put("page", (long) Tables.PAGE);
     return out;

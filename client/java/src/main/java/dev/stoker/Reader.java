@@ -63,7 +63,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
       Message attached = attach(request);
       samples = attached.number("samples");
       batches = attached.number("batches");
-      share = Share.of(request, samples);
+      share = Share.of(request, samples, ring.sized());
       hashes =
           List.of(
               attached.string("dataset_fingerprint"),
@@ -303,7 +303,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
       case "batch" -> {
         List<Message.Run> runs = message.runs();
         long count = message.number("count");
-        if (count > (Long) request.get("batch_size") || !ring.has(runs, count)) {
+        boolean fits = !ring.sized() || ring.hasSize(runs, message.size());
+        if (count > (Long) request.get("batch_size") || !ring.has(runs, count) || !fits) {
           throw connection.broken("a batch that is too large or outside of the ring");
         }
         advance(message);

@@ -28,6 +28,7 @@ final class Ring {
   private static final int HEADER_MAX = 1 << 20;
   private static final int ROWS_AT = 128;
   private static final long RAGGED = 1;
+  private static final long SIZED = 2;
 
   /** Where the parts of a row are, by the version of the header. */
   private record Layout(int name, int kind, int dims, int dimsMax, int stride, int bytes) {}
@@ -35,8 +36,35 @@ final class Ring {
   private static final Layout NARROW = new Layout(16, -1, 32, 6, 64, 80);
   private static final Layout WIDE = new Layout(64, 80, 84, 32, 216, 256);
 
-  /** A field, and where its slots are. */
-  record Row(Field field, long offset) {}
+  /** A field, and where its slots are. Sized: two zeros of its shape are those of a batch. */
+  record Row(Field field, long offset, boolean sized) {
+    /** Bytes of a sample of one pixel, which a slot has room for. */
+    private long least() {
+      long size = Tables.DTYPES.get(field.dtype());
+      for (int edge : field.shape()) size *= Math.max(edge, 1);
+      return size;
+    }
+
+    private boolean fits(Size size) {
+      return !sized || size.height() * size.width() <= field.bytes() / least();
+    }
+
+    /** As a batch has it. */
+    Row of(Size size) {
+      if (!sized) return this;
+      List<Integer> shape = new ArrayList<>(field.shape());
+      int first = shape.indexOf(0);
+      shape.set(first, (int) size.height());
+      shape.set(first + 1, (int) size.width());
+      long bytes = least() * size.height() * size.width();
+      long begin = offset + size.origin() * (field.bytes() - bytes);
+      Field own = new Field(field.name(), field.dtype(), List.copyOf(shape), bytes, false);
+      return new Row(own, begin, true);
+    }
+  }
+
+  /** A height and width that a batch has for itself, and the slot from which on it is packed. */
+  record Size(long height, long width, long origin) {}
 
   private final Arena arena = Arena.ofShared();
   private final AtomicInteger users = new AtomicInteger(1); // the reader, and batches
@@ -162,12 +190,13 @@ final class Ring {
     String name = padded(row, 0, layout.name());
     String dtype = padded(row, layout.name(), 16);
     long kind = layout.kind() < 0 ? 0 : u32(row, layout.kind());
-    if (!Tables.DTYPES.containsKey(dtype) || kind > RAGGED) return; // of a newer daemon: left out
+    if (!Tables.DTYPES.containsKey(dtype) || kind > SIZED) return; // of a newer daemon: left out
     long dims = u32(row, layout.dims());
     if (name.isEmpty() || row(name) != null || dims > layout.dimsMax()) {
       throw new ProtocolException("the ring's field " + name + " has no valid name or shape");
     }
     boolean ragged = kind == RAGGED;
+    boolean sized = kind == SIZED;
     long item = Tables.DTYPES.get(dtype);
     long unit = ragged ? Math.max(8, item) : item;
     long stride = u64(row, layout.stride());
@@ -177,10 +206,13 @@ final class Ring {
       long size = item;
       for (int d = 0; d < dims; d++) {
         long edge = u32(row, layout.dims() + 4 + 4L * d);
-        size = ragged ? size : Math.multiplyExact(size, edge);
+        size = ragged ? size : Math.multiplyExact(size, sized ? Math.max(edge, 1) : edge);
         shape.add(Math.toIntExact(edge));
       }
-      boolean fits = ragged ? dims > 0 && stride >= raggedAt(shape.size()) : size == stride;
+      boolean fits =
+          ragged
+              ? dims > 0 && stride >= raggedAt(shape.size())
+              : sized ? isSized(shape) && size <= stride : size == stride;
       long end = Math.addExact(offset, Math.multiplyExact(stride, slots));
       boolean inside = stride >= 0 && offset >= begin && end <= memory.byteSize();
       if (!fits || !inside || offset % unit != 0 || stride % unit != 0) {
@@ -189,7 +221,13 @@ final class Ring {
     } catch (ArithmeticException e) {
       throw new ProtocolException("the ring's field " + name + " is outside of it");
     }
-    rows.add(new Row(new Field(name, dtype, List.copyOf(shape), stride, ragged), offset));
+    rows.add(new Row(new Field(name, dtype, List.copyOf(shape), stride, ragged), offset, sized));
+  }
+
+  /** Has it two zeros, side by side, for a height and a width? */
+  private static boolean isSized(List<Integer> shape) {
+    int first = shape.indexOf(0);
+    return first >= 0 && shape.lastIndexOf(0) == first + 1;
   }
 
   /** Where the numbers of a ragged sample begin in its slot. */
@@ -223,8 +261,27 @@ final class Ring {
   }
 
   Row row(String name) {
+    return row(rows, name);
+  }
+
+  static Row row(List<Row> rows, String name) {
     for (Row row : rows) if (row.field().name().equals(name)) return row;
     return null;
+  }
+
+  /** Its rows as a batch has them. */
+  List<Row> rows(Size size) {
+    return sized() ? rows.stream().map(row -> row.of(size)).toList() : rows;
+  }
+
+  boolean sized() {
+    return rows.stream().anyMatch(Row::sized);
+  }
+
+  /** Is the one run of a batch of a size of its own inside of each field? */
+  boolean hasSize(List<Message.Run> runs, Size size) {
+    if (runs.size() != 1 || size.height() < 1 || size.width() < 1) return false;
+    return size.origin() <= runs.getFirst().first() && rows.stream().allMatch(r -> r.fits(size));
   }
 
   List<Field> fields() {

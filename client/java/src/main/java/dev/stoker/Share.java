@@ -12,19 +12,21 @@ import java.util.Map;
  * @param all the batch of all ranks together
  * @param offset where that of this rank begins in it
  * @param last last_batch
+ * @param sized with Buckets: which run of one size is where, only the daemon knows
  */
-record Share(long samples, long size, long all, long offset, String last) {
-  static Share of(Map<String, Object> request, long samples) {
+record Share(long samples, long size, long all, long offset, String last, boolean sized) {
+  static Share of(Map<String, Object> request, long samples, boolean sized) {
     long size = (Long) request.get("batch_size");
     long all = size * (Long) request.getOrDefault("world", 1L);
     long offset = size * (Long) request.getOrDefault("rank", 0L);
     Object last = request.getOrDefault("last_batch", "");
     return new Share(
-        samples, size, all, offset, last.toString().isEmpty() ? "short" : (String) last);
+        samples, size, all, offset, last.toString().isEmpty() ? "short" : (String) last, sized);
   }
 
   /** Where the next batch begins, when everything before this place was had. */
   Place next(Place at) {
+    if (sized) return at;
     long least =
         switch (last) {
           case "drop" -> all;
@@ -48,6 +50,7 @@ record Share(long samples, long size, long all, long offset, String last) {
 
   /** Is this BATCH or BAD_SAMPLE the next one? */
   boolean has(Place at, Message message) {
+    if (sized) return goesOn(at, message);
     Place first = next(at);
     long inside = message.number("position") - first.position();
     boolean good = inside >= 0 && inside < size;
@@ -57,6 +60,18 @@ record Share(long samples, long size, long all, long offset, String last) {
     }
     Place said = new Place(message.number("next_epoch"), message.number("next_position"));
     return good && message.number("epoch") == first.epoch() && said.equals(after(first));
+  }
+
+  /** Is it behind this place, in its epoch, and before where it goes on? */
+  private boolean goesOn(Place at, Message message) {
+    long position = message.number("position");
+    Place next = new Place(message.number("next_epoch"), message.number("next_position"));
+    boolean forth =
+        next.epoch() == at.epoch()
+            ? next.position() > position
+            : next.equals(new Place(at.epoch() + 1, 0));
+    boolean few = !message.name.equals("batch") || message.number("count") <= size;
+    return message.number("epoch") == at.epoch() && position >= at.position() && forth && few;
   }
 
   /** What a message is where another one is due. */
