@@ -176,7 +176,7 @@
 #define PROGRESS_FIELDS(F)                                                                         \
 	F(uint, seq, REQUIRED, 0, 0, U32, "that of the ATTACH, INDEX or FIT")                      \
 	F(text, what, REQUIRED, 0, 0, NAME_MAX_,                                                   \
-	  "indexing, allocating, visiting, solving or keeping")                                    \
+	  "indexing, headers, allocating, visiting, solving or keeping")                           \
 	F(uint, done, REQUIRED, 0, 0, U64, "samples, or bytes allocated, so far")                  \
 	F(uint, total, OPTIONAL, 0, 0, U64, "value of done at the end; 0: not known")
 

@@ -16,6 +16,11 @@ struct finding {
 	atomic_bool short_of_memory;
 };
 
+static bool is_cancelled(const struct picture_sizes_spec *spec)
+{
+	return atomic_load(spec->stopping) || atomic_load(&spec->progress->cancel);
+}
+
 /* Read one header. 0, or -ENOMEM; what cannot be read has no size. */
 static int find_one(const struct picture_sizes_spec *spec, uint64_t sample, struct buffer *bytes,
 		    struct decoder *decoder, struct image_size *out)
@@ -45,8 +50,10 @@ static void find_some(void *context, uint64_t number)
 		return;
 	}
 	end = end < finding->count ? end : finding->count;
-	for (uint64_t i = first; i < end && r == 0 && !atomic_load(spec->cancelled); i++)
+	for (uint64_t i = first; i < end && r == 0 && !is_cancelled(spec); i++) {
 		r = find_one(spec, i, &bytes, decoder, &finding->out[i]);
+		atomic_fetch_add(&spec->progress->done, 1);
+	}
 	if (r < 0)
 		atomic_store(&finding->short_of_memory, true);
 	decoder_free(decoder);
@@ -64,7 +71,7 @@ static int find_in_files(struct image_size *out, const struct picture_sizes_spec
 	thread_group_end(group);
 	if (atomic_load(&finding.short_of_memory))
 		return -ENOMEM;
-	return atomic_load(spec->cancelled) ? PICTURE_SIZES_E_CANCELLED : 0;
+	return is_cancelled(spec) ? PICTURE_SIZES_E_CANCELLED : 0;
 }
 
 /* A column of one number; NULL: there is none of this name. */

@@ -15,13 +15,20 @@
 #include "dataset/dataset.h"
 #include "decode/decode.h"
 
+/* State of a search, for other threads, which may stop it. */
+struct picture_sizes_progress {
+	atomic_uint_least64_t done; /* files read */
+	atomic_bool cancel;	    /* nobody waits any more */
+};
+
 struct picture_sizes_spec {
 	const struct dataset *dataset;
 	const struct decode_limits *limits;
 	size_t max_bytes; /* of a file */
 	bool exif;
-	unsigned threads;	      /* > 0 */
-	const atomic_bool *cancelled; /* nobody waits any more */
+	unsigned threads;	     /* > 0 */
+	const atomic_bool *stopping; /* the dataset is about to go */
+	struct picture_sizes_progress *progress;
 };
 
 enum {

@@ -479,3 +479,22 @@ def test_nobody_works(daemon, folder):
         images, bad = epoch(peer)
         assert len(images) == N and not bad
         assert daemon.list("readers")[0]["state"] == "ended"
+
+
+def test_progress_while_headers_are_read(spawn, folder, tmp_path):
+    """Who waits for Buckets sees how far they are; who leaves stops them."""
+    (gate := tmp_path / "gate").touch()
+    on_disk("dead", folder, 30)
+    daemon = spawn(environment=faulty(STOKER_TEST_GATE=str(gate)))
+    with daemon.connect() as peer, daemon.connect() as other:
+        for one in (peer, other):
+            one.send("attach", seq=5, dataset={"path": str(folder)}, batch_size=4, accept_fd=True,
+                     page=2, accept_sizes=True,
+                     transforms=[{"name": "Buckets", "sizes": [[32, 32]]}])
+            while (said := one.expect("progress", 30 * SLOW).fields)["what"] != "headers":
+                pass
+            assert said["done"] < said["total"] == N
+        other.close()
+        gate.unlink()
+        while peer.receive().name != "attached":
+            pass

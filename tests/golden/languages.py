@@ -574,6 +574,7 @@ def java_options():
     yield "    Map<String, Object> out = new LinkedHashMap<>(request);"
     yield '    out.put("accept_path", true);'
     yield '    out.put("accept_moves", true);'
+    yield '    out.put("accept_sizes", true);'
     yield '    out.put("accept_names", true);'
     yield '    out.put("page", (long) Tables.PAGE);'
     yield "    return out;"

@@ -21,6 +21,7 @@ struct preparation {
 	/* From here on the task's, until it is done. */
 	struct sampler_spec spec;
 	struct one_size seen;
+	struct picture_sizes_progress progress; /* any thread */
 	struct prepared prepared;
 	int result;
 	struct fault fault;
@@ -54,7 +55,8 @@ static int preparation_make_buckets(struct preparation *preparation)
 		.max_bytes = preparation->max_file_bytes,
 		.exif = preparation->wish.exif,
 		.threads = preparation->threads,
-		.cancelled = &entry->progress.cancel,
+		.stopping = &entry->progress.cancel,
+		.progress = &preparation->progress,
 	};
 	if (!spec->buckets)
 		return 0;
@@ -151,6 +153,17 @@ int preparation_begin(struct preparation **out, struct dataset_entry *entry,
 
 void preparation_give_up(struct preparation *preparation)
 {
-	if (preparation)
-		preparation->done = NULL;
+	if (!preparation)
+		return;
+	preparation->done = NULL;
+	atomic_store(&preparation->progress.cancel, true);
+}
+
+bool preparation_progress(struct preparation *preparation, uint64_t *done_out, uint64_t *total_out)
+{
+	if (!preparation || !preparation->wish.bucketing.buckets)
+		return false;
+	*done_out = atomic_load(&preparation->progress.done);
+	*total_out = dataset_count(preparation->entry->dataset);
+	return true;
 }

@@ -21,10 +21,8 @@
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/producer.h"
-#include "loop/state/statistics_store.h"
 #include "loop/state/user.h"
 #include "proto/pack.h"
-#include "sampler/sharding.h"
 #include "transform/pipeline.h"
 #include "transform/user_map.h"
 
@@ -491,10 +489,12 @@ static void join_ring(struct attachment *attachment, struct ring *ring)
 void attachment_progress(struct attachment *attachment)
 {
 	struct message message = message_init(MESSAGE_PROGRESS);
-	const char *what = attachment->allocating ? "allocating" : "indexing";
-	message.progress.seq = attachment->seq;
-	message.progress.what = (struct text){what, strlen(what)};
-	message.progress.done =
-		attachment->allocating ? 0 : atomic_load(&attachment->entry->progress.found);
+	struct message_progress *progress = &message.progress;
+	progress->seq = attachment->seq;
+	progress->what = text_of(attachment->allocating ? "allocating" : "indexing");
+	if (preparation_progress(attachment->preparation, &progress->done, &progress->total))
+		progress->what = text_of("headers");
+	else if (!attachment->allocating)
+		progress->done = atomic_load(&attachment->entry->progress.found);
 	connection_send(&attachment->session->connection, &message);
 }
