@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/quote.h"
+#include "dataset/instance_list.h"
 
 /* --- one row --- */
 
@@ -18,8 +19,9 @@ bool column_reserved(const char *name, size_t size, enum column_kind *out)
 		const char *name;
 		enum column_kind kind;
 	} reserved[] = {
-		{"weight", COLUMN_NUMBERS}, {"mask", COLUMN_MASK},     {COLUMN_MASK16, COLUMN_MASK},
-		{"boxes", COLUMN_BOXES},    {"points", COLUMN_POINTS},
+		{"weight", COLUMN_NUMBERS},   {"mask", COLUMN_MASK},
+		{COLUMN_MASK16, COLUMN_MASK}, {"boxes", COLUMN_BOXES},
+		{"points", COLUMN_POINTS},    {COLUMN_INSTANCES_NAME, COLUMN_INSTANCES},
 	};
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
 		if (strlen(reserved[i].name) != size || memcmp(reserved[i].name, name, size) != 0)
@@ -118,6 +120,15 @@ static int column_add_text(struct column *column, const struct cell *cell)
 	return r;
 }
 
+static int column_add_instances(struct column *column, const struct cell *cell)
+{
+	const uint64_t count = instance_list_count((const uint8_t *)cell->text);
+	const uint64_t most = count > column->widest ? count : column->widest;
+	int r = column_add_text(column, cell);
+	column->widest = most;
+	return r;
+}
+
 static int column_say_rounded(const struct column *column, struct fault *fault)
 {
 	return fault_say(fault, COLUMN_E_BAD, "'%s': " LABELS_ROUNDED, column->name);
@@ -144,6 +155,8 @@ static int column_add(struct column *column, const struct cell *cell, struct fau
 {
 	if (column->kind == COLUMN_MASK || column->kind == COLUMN_BYTES)
 		return column_add_text(column, cell);
+	if (column->kind == COLUMN_INSTANCES)
+		return column_add_instances(column, cell);
 	if (column->kind != COLUMN_NUMBERS)
 		return column_add_list(column, cell, fault);
 	if (cell->count == 0 || (column_is_weight(column) && cell->count != 1))
@@ -308,4 +321,9 @@ const float *column_list(const struct column *column, uint64_t row, uint32_t *co
 const char *column_path(const struct column *column, uint64_t row, size_t *size_out)
 {
 	return (const char *)column_row(column, row, size_out);
+}
+
+const uint8_t *column_instances(const struct column *column, uint64_t row, size_t *size_out)
+{
+	return column_row(column, row, size_out);
 }

@@ -110,6 +110,101 @@ static int json_numbers(struct row *row, struct cell *cell, const json_t *value,
 	return r;
 }
 
+/* The numbers of a polygon, or the lengths of runs. */
+static int json_list(const json_t *list, const struct instance_part *part, void *data,
+		     struct fault *fault)
+{
+	double *points = data;
+	uint32_t *counts = data;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *value = json_array_get(list, i);
+		const bool run = json_is_integer(value) && json_integer_value(value) >= 0 &&
+				 json_integer_value(value) <= UINT32_MAX;
+		if (part->kind == INSTANCE_POLYGON ? !json_is_number(value) : !run)
+			return fault_say(fault, ROW_E_BAD, "instance %u: entry %zu is no %s",
+					 part->instance, i,
+					 part->kind == INSTANCE_POLYGON ? "coordinate"
+									: "length of a run");
+		if (part->kind == INSTANCE_POLYGON)
+			points[i] = json_number_value(value);
+		else
+			counts[i] = (uint32_t)json_integer_value(value);
+	}
+	return 0;
+}
+
+static int json_polygon(struct instance_list *list, uint32_t instance, const json_t *numbers,
+			struct fault *fault)
+{
+	void *data;
+	const size_t size = json_array_size(numbers);
+	const struct instance_part part = {
+		.instance = instance, .kind = INSTANCE_POLYGON, .count = size / 2};
+	if (size < 6 || size % 2)
+		return fault_say(fault, ROW_E_BAD,
+				 "instance %u: a polygon is a list of x and y of 3 points or more, "
+				 "[x, y, x, y, x, y], and this one has %zu numbers",
+				 instance, size);
+	int r = instance_list_add(list, &part, &data);
+	return r ? r : json_list(numbers, &part, data, fault);
+}
+
+static int json_runs(struct instance_list *list, uint32_t instance, const json_t *runs,
+		     struct fault *fault)
+{
+	void *data;
+	const json_t *size = json_object_get(runs, "size"),
+		     *counts = json_object_get(runs, "counts");
+	const json_int_t height = json_integer_value(json_array_get(size, 0));
+	const json_int_t width = json_integer_value(json_array_get(size, 1));
+	const bool packed = json_is_string(counts);
+	if (json_array_size(size) != 2 || width < 1 || height < 1 || width > UINT32_MAX ||
+	    height > UINT32_MAX || (!packed && !json_is_array(counts)))
+		return fault_say(fault, ROW_E_BAD,
+				 "instance %u: run lengths are {\"size\": [height, width], "
+				 "\"counts\": [...] or a text}",
+				 instance);
+	const struct instance_part part = {
+		.instance = instance,
+		.kind = packed ? INSTANCE_PACKED : INSTANCE_RUNS,
+		.width = (uint32_t)width,
+		.height = (uint32_t)height,
+		.count = packed ? json_string_length(counts) : json_array_size(counts),
+	};
+	int r = instance_list_add(list, &part, &data);
+	if (r || !packed)
+		return r ? r : json_list(counts, &part, data, fault);
+	memcpy(data, json_string_value(counts), part.count);
+	return 0;
+}
+
+static int json_instances(struct row *row, struct cell *cell, const json_t *value,
+			  struct fault *fault)
+{
+	const size_t count = json_array_size(value);
+	if (!json_is_array(value) || count > INSTANCES_MAX)
+		return fault_say(fault, ROW_E_BAD, "'%s' must be a list of at most %d masks",
+				 cell->name, INSTANCES_MAX);
+	int r = instance_list_begin(&row->instances, (uint32_t)count);
+	for (uint32_t i = 0; i < count && r == 0; i++) {
+		const json_t *mask = json_array_get(value, i);
+		if (json_is_object(mask)) {
+			r = json_runs(&row->instances, i, mask, fault);
+			continue;
+		}
+		if (!json_is_array(mask))
+			return fault_say(fault, ROW_E_BAD,
+					 "instance %u must be a list of polygons, or an object of "
+					 "run lengths",
+					 i);
+		for (size_t n = 0; n < json_array_size(mask) && r == 0; n++)
+			r = json_polygon(&row->instances, i, json_array_get(mask, n), fault);
+	}
+	cell->text = (const char *)row->instances.bytes;
+	cell->text_size = row->instances.size;
+	return r;
+}
+
 static int json_cell(struct row *row, const struct cell *kind, const json_t *value,
 		     struct fault *fault)
 {
@@ -125,6 +220,8 @@ static int json_cell(struct row *row, const struct cell *kind, const json_t *val
 		cell->text = json_string_value(value);
 		cell->text_size = json_string_length(value);
 		return 0;
+	case COLUMN_INSTANCES:
+		return json_instances(row, cell, value, fault);
 	case COLUMN_NUMBERS:
 		return json_numbers(row, cell, value, 0, fault);
 	default:
@@ -158,7 +255,8 @@ static int json_targets(struct row *row, const json_t *targets, struct fault *fa
 /* Everything besides path and label. */
 static int json_cells(struct row *row, const json_t *object, struct fault *fault)
 {
-	static const char *const names[] = {"weight", "mask", COLUMN_MASK16, "boxes", "points"};
+	static const char *const names[] = {"weight", "mask",	COLUMN_MASK16,
+					    "boxes",  "points", COLUMN_INSTANCES_NAME};
 	int r = 0;
 	row->cell_count = row->number_count = 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {
@@ -234,6 +332,7 @@ static int json_look_for_unused(struct row *row, const json_t *object, struct fa
 				     COLUMN_MASK16,
 				     "boxes",
 				     "points",
+				     COLUMN_INSTANCES_NAME,
 				     "targets",
 				     NULL};
 	int result = 0;
@@ -286,6 +385,7 @@ void json_row_release(struct row *row)
 {
 	json_decref(row->json);
 	row->json = NULL;
+	instance_list_deinit(&row->instances);
 }
 
 const struct row_format row_jsonl = {

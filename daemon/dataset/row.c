@@ -160,6 +160,10 @@ int row_add_number(struct row *row, struct cell *cell, const struct label *label
 static int row_fill_cell(struct row *row, struct cell *cell, char *text, struct fault *fault)
 {
 	cell->count = 0;
+	if (cell->kind == COLUMN_INSTANCES)
+		return fault_say(fault, ROW_E_BAD,
+				 "'%s' has polygons or run lengths: write the manifest as jsonl",
+				 cell->name);
 	if (cell->kind == COLUMN_MASK) {
 		cell->text = text;
 		cell->text_size = strlen(text);

@@ -14,6 +14,8 @@
  *	jsonl	{"path": "...", "label": 1}, the label a number, a list of numbers or a class
  *		name. Optional: "weight": 1.0, "mask" or "mask16": "path",
  *		"boxes": [[x0, y0, x1, y1], ...], "points": [[x, y], ...],
+ *		"instances": a list of COCO's segmentations: lists of polygons [x, y, x, y, ...],
+ *		or {"size": [height, width], "counts": run lengths, packed or one by one},
  *		"targets": {"NAME": a number or a list of numbers}.
  *		Other keys are listed in `unused`; one that is nearly "label", in a row without
  *		a label, is an error.
@@ -32,6 +34,7 @@
 #include "base/fault.h"
 #include "base/quote.h"
 #include "dataset/column.h"
+#include "dataset/instance_list.h"
 #include "dataset/labels.h"
 
 enum {
@@ -76,6 +79,7 @@ struct row {
 	uint32_t columns;		 /* of the header; 0: there is none */
 	uint8_t cell_of[LABELS_MAX + 1]; /* each field's cell, ROW_LABEL or ROW_UNUSED */
 	void *json;			 /* of jsonl: owns the text of `path` */
+	struct instance_list instances;	 /* of jsonl; owned */
 };
 
 struct row_format {

@@ -230,6 +230,19 @@ static void chain_make_masks(struct job *job, const struct original *original,
 	}
 }
 
+/* Write the instances of a chain, which need no decode. */
+static void chain_make_instances(struct job *job, const struct original *original,
+				 struct sample_kit *kit)
+{
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
+		for (uint32_t view = 0;
+		     sharer->recipe->fields.instances && sharer->outcome == JOB_DONE &&
+		     view < sharer->recipe->fields.views;
+		     view++)
+			write_instances(sharer, original->sample, view, original->width,
+					original->height, &kit->instances, &kit->mask);
+}
+
 /* -- render ------------------------------------------------------------------------------- */
 
 /* Tell the cache how far the streams of the chain are: that says when they need other samples. */
@@ -349,6 +362,7 @@ static bool chain_render_source(struct job *job, struct input *input, struct sam
 		sharer->shared = got && sharer != job && input->source.kind != SOURCE_ARRAY;
 	chain_make(job, &original, needs, got ? &image : NULL, kit);
 	chain_make_masks(job, &original, kit);
+	chain_make_instances(job, &original, kit);
 	picture_unpin(kept);
 	return true;
 }

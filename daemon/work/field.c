@@ -147,7 +147,7 @@ void fields_make_sized(struct fields *fields, const struct pipeline *pipeline)
 	const char *layout = pipeline_output(pipeline).layout;
 	for (uint32_t i = 0; i < fields->count; i++) {
 		struct field *field = &fields->field[i];
-		if (i != FIELD_IMAGE && (i != fields->mask || !fields->mask))
+		if (i != FIELD_IMAGE && i != fields->mask && i != fields->instances)
 			continue;
 		uint32_t at = height_at(fields, i, layout);
 		field->kind = SEGMENT_SIZED;
@@ -160,6 +160,11 @@ void fields_join(struct fields *fields, const struct fields *other)
 	for (uint32_t i = 0; i < fields->count; i++)
 		if (other->field[i].bytes > fields->field[i].bytes)
 			fields->field[i].bytes = other->field[i].bytes;
+}
+
+uint32_t fields_instances(const struct fields *fields)
+{
+	return fields->field[fields->instances].shape[fields->views > 1 ? 1 : 0];
 }
 
 size_t fields_view_bytes(const struct fields *fields, uint32_t field)
@@ -205,6 +210,15 @@ static int fields_add_column(struct fields *fields, const struct column *column,
 		const bool wide = strcmp(column->name, COLUMN_MASK16) == 0;
 		field_add_views(fields, column->name, wide ? "uint16" : "uint8", 2, size,
 				(size_t)size[0] * size[1] * (wide ? 2 : 1));
+		fields->columns[at] = number;
+		return 0;
+	}
+	if (column->kind == COLUMN_INSTANCES) {
+		uint32_t shape[3] = {column->widest ? (uint32_t)column->widest : 1};
+		pipeline_size(pipeline, shape + 1);
+		fields->instances = fields->count;
+		field_add_views(fields, column->name, "uint8", 3, shape,
+				(size_t)shape[0] * shape[1] * shape[2]);
 		fields->columns[at] = number;
 		return 0;
 	}

@@ -54,6 +54,7 @@ struct fields {
 	/* Those that the user's code makes, in the order of its record; 0: it makes none. */
 	uint32_t made, made_at[SEGMENT_FIELDS_MAX];
 	uint32_t mask;		       /* the field that is the mask; 0: there is none */
+	uint32_t instances;	       /* the field of instances; 0: there is none */
 	uint32_t real, crop, original; /* FIELD_REAL and the like; 0: there is none */
 	uint32_t crops; /* the field of the second list of Crops; the others stand behind it */
 	bool mixes;	/* each sample is mixed with a partner */
@@ -89,6 +90,8 @@ struct field_place {
 };
 struct field_place fields_image(const struct fields *fields, const struct pipeline *pipeline,
 				uint32_t view);
+/* How many masks the field of instances has for a view. */
+uint32_t fields_instances(const struct fields *fields);
 /* Bytes of one view of a field that has several; not of Crops. */
 size_t fields_view_bytes(const struct fields *fields, uint32_t field);
 

@@ -6,15 +6,17 @@
 #include "transform/pipeline.h"
 #include "work/job.h"
 #include "work/source.h"
+#include "work/write_instances.h"
 
 struct sample_kit {
 	struct decoder *decoder;
 	struct source_view view; /* of the source that the decoder reads */
 	struct pipeline_scratch *scratch[JOB_SHARERS_MAX]; /* for each job; made when needed */
 	struct pipeline_scratch *mask;			   /* for a mask; made when needed */
-	struct buffer partner;				   /* array and label of a mix partner */
-	struct buffer rewritten;			   /* a file that was rewritten */
-	struct buffer whole;				   /* pixels that go to the disk */
+	struct instance_room instances;
+	struct buffer partner;	 /* array and label of a mix partner */
+	struct buffer rewritten; /* a file that was rewritten */
+	struct buffer whole;	 /* pixels that go to the disk */
 	bool idle; /* no other sample waits: there is time to decode a whole picture */
 };
 #define SAMPLE_KIT_NULL ((struct sample_kit){0})

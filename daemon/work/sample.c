@@ -27,6 +27,7 @@ void sample_kit_deinit(struct sample_kit *kit)
 	for (unsigned i = 0; i < JOB_SHARERS_MAX; i++)
 		pipeline_scratch_free(kit->scratch[i]);
 	pipeline_scratch_free(kit->mask);
+	instance_room_deinit(&kit->instances);
 	buffer_deinit(&kit->partner);
 	buffer_deinit(&kit->rewritten);
 	buffer_deinit(&kit->whole);
@@ -267,6 +268,7 @@ void sample_make(struct job *job, struct sample_kit *kit)
 		read_inputs(job);
 	job->recipe->purpose->run(job, kit);
 	decoder_end(kit->decoder);
+	instance_room_trim(&kit->instances);
 	buffer_trim(&kit->partner, BUFFER_KEEP);
 	buffer_trim(&kit->rewritten, BUFFER_KEEP);
 	buffer_trim(&kit->whole, BUFFER_KEEP);

@@ -34,7 +34,7 @@ FUZZ_TARGET(instances)
 	if (!pixels || !numbers)
 		abort();
 	memcpy(numbers, data + 3, size - 3);
-	const struct instance_map map = {pixels, width, height};
+	struct instance_map map = {pixels, width, height, 0};
 	int r;
 	if (data[0] % 3 == 0)
 		r = polygon_draw(&map, numbers, count, 1, &scratch, &fault);

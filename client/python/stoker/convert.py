@@ -31,10 +31,12 @@ Box = Tuple[float, float, float, float]
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"  # before the text, in a JPEG
 
 
-def coco(annotations: str, manifest: str) -> List[str]:
+def coco(annotations: str, manifest: str, masks: bool = False) -> List[str]:
     """``annotations``: an instances_*.json. Paths are the ``file_name`` of the pictures, relative
     to what the description's ``root`` says. Targets: ``category``, ``iscrowd`` and ``image_id``.
-    Returns the names of the categories, by the order of their ids.
+    ``masks``: also each ``segmentation``, by number of the box: a sample has ``instances`` then,
+    (K, H, W), as many as the picture with most has, drawn as pycocotools does. Returns the names
+    of the categories, by the order of their ids.
     """
     with open(annotations, encoding="utf-8-sig") as file:
         try:
@@ -59,7 +61,9 @@ def coco(annotations: str, manifest: str) -> List[str]:
                              + (f"category {category}" if row else
                                 f"image {entry.value['image_id']}") + ": remove the annotation")
         row.add(entry.box("bbox"), place[category], iscrowd=entry.flag("iscrowd"))
-    _write(manifest, list(rows.values()), ("category", "iscrowd"))
+        if masks:
+            row.instances.append(entry.segmentation())
+    _write(manifest, list(rows.values()), ("category", "iscrowd"), instances=masks)
     return [entry.text("name") for entry in categories]
 
 
@@ -171,6 +175,20 @@ class _Entry:
             raise ValueError(f"{self.name}: {error}") from None
 
 
+    def segmentation(self) -> Any:
+        """Polygons, or run lengths: the daemon says what is wrong within them."""
+        value = self.value.get("segmentation")
+        good = isinstance(value, list) and all(isinstance(one, list) for one in value) or \
+            isinstance(value, dict) and isinstance(value.get("size"), list) and \
+            isinstance(value.get("counts"), (list, str))
+        if not good:
+            raise ValueError(f"{self.name}: 'segmentation' is "
+                             + (short(value) if "segmentation" in self.value else "missing")
+                             + ', neither polygons [[x, y, ...], ...] nor run lengths {"size": '
+                             '[height, width], "counts": ...}')
+        return {key: value[key] for key in ("size", "counts")} if isinstance(value, dict) else value
+
+
 class _Row:
     """A picture and its boxes."""
 
@@ -178,6 +196,7 @@ class _Row:
         self.path, self.targets = path, targets
         self.mask: Optional[str] = None
         self.boxes: List[Box] = []
+        self.instances: List[Any] = []  # the mask of each
         self.columns: Dict[str, List[int]] = {}
 
     def add(self, box: Box, category: int, **columns: Any) -> None:
@@ -186,7 +205,8 @@ class _Row:
             self.columns.setdefault(name, []).append(int(value))
 
 
-def _write(manifest: str, rows: Sequence[_Row], columns: Sequence[str]) -> None:
+def _write(manifest: str, rows: Sequence[_Row], columns: Sequence[str],
+           instances: bool = False) -> None:
     if not rows:
         raise ValueError("there are no pictures")
     most = max(1, max(len(row.boxes) for row in rows))
@@ -204,6 +224,8 @@ def _write(manifest: str, rows: Sequence[_Row], columns: Sequence[str]) -> None:
             out = {"path": row.path, "boxes": row.boxes, "targets": targets}
             if row.mask:
                 out["mask"] = row.mask
+            if instances:
+                out["instances"] = row.instances
             file.write(json.dumps(out) + "\n")
 
 

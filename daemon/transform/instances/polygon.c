@@ -19,6 +19,7 @@ struct outline {
 	int64_t width, height;
 	int64_t x, y; /* the last step */
 	bool begun;
+	int64_t first, end; /* of the columns in which bits may be turned */
 };
 
 struct step {
@@ -76,10 +77,11 @@ static void outline_edge(struct outline *outline, struct step from, struct step 
 	}
 }
 
-/* Can the outline be walked? */
-static int polygon_check(const double *points, size_t count, struct fault *fault)
+/* Can the outline be walked? Then `*steps_out` are as many as that takes. */
+static int polygon_check(const struct instance_map *map, const double *points, size_t count,
+			 uint64_t *steps_out, struct fault *fault)
 {
-	uint64_t steps = 0;
+	uint64_t steps = map->steps;
 	if (count < 3 || count > POLYGON_POINTS_MAX)
 		return fault_say(fault, INSTANCE_E_BAD,
 				 "a polygon has 3 to %d points, and this one %zu",
@@ -98,35 +100,66 @@ static int polygon_check(const double *points, size_t count, struct fault *fault
 	}
 	if (steps > POLYGON_STEPS_MAX)
 		return fault_say(fault, INSTANCE_E_BAD,
-				 "the outline of the polygon is %llu pixels long, the limit is "
+				 "the outlines of polygons are %llu pixels long, the limit is "
 				 "%llu",
 				 (unsigned long long)(steps / FINE),
 				 (unsigned long long)(POLYGON_STEPS_MAX / FINE));
+	*steps_out = steps;
 	return 0;
 }
 
-int polygon_draw(const struct instance_map *map, const double *points, size_t count, uint8_t number,
+/* Find the columns that the outline goes through, and the one behind them, in which a bit stands
+ * that ends a run at the lower edge. All others have as many bits turned as none. */
+static void outline_bound(struct outline *outline, const double *points, size_t count)
+{
+	int64_t least = INT64_MAX, most = INT64_MIN;
+	for (size_t i = 0; i < count; i++) {
+		int64_t x = step_of(points + 2 * i).x;
+		least = x < least ? x : least;
+		most = x > most ? x : most;
+	}
+	least = least / FINE - 1;
+	most = most / FINE + 2;
+	outline->first = least < 0 ? 0 : least > outline->width ? outline->width : least;
+	outline->end = most < outline->first   ? outline->first
+		       : most > outline->width ? outline->width
+					       : most;
+}
+
+/* Set the bits of the pixels between two turns. */
+static void outline_fill(const struct outline *outline, const struct instance_map *map,
+			 uint8_t bits)
+{
+	uint8_t inside = 0;
+	for (int64_t x = outline->first; x < outline->end; x++) {
+		const uint8_t *turn = outline->turns + (size_t)(x * outline->height);
+		uint8_t *pixel = map->pixels + x;
+		for (uint32_t y = 0; y < map->height; y++, pixel += map->width) {
+			inside ^= turn[y];
+			if (inside)
+				*pixel |= bits;
+		}
+	}
+}
+
+int polygon_draw(struct instance_map *map, const double *points, size_t count, uint8_t bits,
 		 struct buffer *scratch, struct fault *fault)
 {
-	const size_t size = (size_t)map->width * map->height;
-	int r = polygon_check(points, count, fault);
+	uint64_t steps = 0;
+	int r = polygon_check(map, points, count, &steps, fault);
 	if (r == 0)
-		r = buffer_reserve(scratch, size);
+		r = buffer_reserve(scratch, (size_t)map->width * map->height);
 	if (r)
 		return r;
+	map->steps = steps;
 	struct outline outline = {
 		.turns = scratch->data, .width = map->width, .height = map->height};
-	memset(scratch->data, 0, size);
+	outline_bound(&outline, points, count);
+	memset(outline.turns + (size_t)(outline.first * outline.height), 0,
+	       (size_t)((outline.end - outline.first) * outline.height));
 	for (size_t i = 0; i < count; i++)
 		outline_edge(&outline, step_of(points + 2 * i),
 			     step_of(points + 2 * ((i + 1) % count)));
-	uint8_t inside = 0;
-	const uint8_t *turn = scratch->data;
-	for (uint32_t x = 0; x < map->width; x++)
-		for (uint32_t y = 0; y < map->height; y++) {
-			inside ^= *turn++;
-			if (inside)
-				map->pixels[(size_t)y * map->width + x] = number;
-		}
+	outline_fill(&outline, map, bits);
 	return 0;
 }

@@ -73,11 +73,11 @@ static int walk_end(const struct walk *walk, struct fault *fault)
 			 (unsigned long long)walk->at, (unsigned long long)walk->size);
 }
 
-static void put_run(const struct instance_map *map, uint64_t at, uint32_t run, uint8_t number)
+static void put_run(const struct instance_map *map, uint64_t at, uint32_t run, uint8_t bits)
 {
 	size_t x = (size_t)(at / map->height), y = (size_t)(at % map->height);
 	for (uint32_t i = 0; i < run; i++) {
-		map->pixels[y * map->width + x] = number;
+		map->pixels[y * map->width + x] |= bits;
 		if (++y == map->height) {
 			y = 0;
 			x++;
@@ -85,7 +85,7 @@ static void put_run(const struct instance_map *map, uint64_t at, uint32_t run, u
 	}
 }
 
-int runs_draw(const struct instance_map *map, const uint32_t *counts, size_t count, uint8_t number,
+int runs_draw(const struct instance_map *map, const uint32_t *counts, size_t count, uint8_t bits,
 	      struct fault *fault)
 {
 	const uint64_t size = (uint64_t)map->width * map->height;
@@ -97,11 +97,11 @@ int runs_draw(const struct instance_map *map, const uint32_t *counts, size_t cou
 	uint64_t at = 0;
 	for (size_t i = 0; i < count && r == 0; at += counts[i++])
 		if (i % 2)
-			put_run(map, at, counts[i], number);
+			put_run(map, at, counts[i], bits);
 	return r;
 }
 
-int runs_draw_text(const struct instance_map *map, const char *text, size_t size, uint8_t number,
+int runs_draw_text(const struct instance_map *map, const char *text, size_t size, uint8_t bits,
 		   struct fault *fault)
 {
 	struct walk walk = {.size = (uint64_t)map->width * map->height};
@@ -119,7 +119,7 @@ int runs_draw_text(const struct instance_map *map, const char *text, size_t size
 	packed = (struct packed){.text = text, .size = size};
 	while (packed.at < size && packed_next(&packed, &run, fault) == 0) {
 		if (walk.runs % 2)
-			put_run(map, walk.at, run, number);
+			put_run(map, walk.at, run, bits);
 		walk.at += run;
 		walk.runs++;
 	}

@@ -17,7 +17,7 @@ static void test_polygons_are_those_of_pycocotools(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(golden) / sizeof(*golden); i++) {
 		uint8_t drawn[EDGE * EDGE] = {0}, unpacked[EDGE * EDGE] = {0};
-		struct instance_map map = {drawn, golden[i].width, golden[i].height};
+		struct instance_map map = {drawn, golden[i].width, golden[i].height, 0};
 		assert_int_equal(
 			polygon_draw(&map, golden[i].points, golden[i].count, 7, &scratch, &fault),
 			0);
@@ -35,7 +35,7 @@ static void test_runs_go_down_the_columns(void **state)
 	static const uint32_t counts[] = {2, 3, 1};
 	static const uint8_t expected[] = {0, 9, 0, 9, 9, 0};
 	uint8_t pixels[6] = {0};
-	const struct instance_map map = {pixels, 2, 3};
+	const struct instance_map map = {pixels, 2, 3, 0};
 	struct fault fault;
 	(void)state;
 	assert_int_equal(runs_draw(&map, counts, 3, 9, &fault), 0);
@@ -48,7 +48,7 @@ static void test_runs_go_down_the_columns(void **state)
 static void check_text(const char *text, const char *words)
 {
 	uint8_t pixels[20] = {0}, none[20] = {0};
-	const struct instance_map map = {pixels, 5, 4};
+	const struct instance_map map = {pixels, 5, 4, 0};
 	struct fault fault = {""};
 	assert_int_equal(runs_draw_text(&map, text, strlen(text), 1, &fault), INSTANCE_E_BAD);
 	if (!strstr(fault.text, words))
@@ -75,7 +75,7 @@ static void test_counts_that_lie_are_refused(void **state)
 {
 	static const uint32_t beyond[] = {4, UINT32_MAX, UINT32_MAX, 17}, few[] = {19};
 	uint8_t pixels[20] = {0};
-	const struct instance_map map = {pixels, 5, 4};
+	const struct instance_map map = {pixels, 5, 4, 0};
 	struct fault fault;
 	(void)state;
 	assert_int_equal(runs_draw(&map, beyond, 4, 1, &fault), INSTANCE_E_BAD);
@@ -88,7 +88,7 @@ static void test_counts_that_lie_are_refused(void **state)
 static void check_polygon(const double *points, size_t count, const char *words)
 {
 	uint8_t pixels[20] = {0}, none[20] = {0};
-	const struct instance_map map = {pixels, 5, 4};
+	struct instance_map map = {pixels, 5, 4, 0};
 	struct buffer scratch = {0};
 	struct fault fault = {""};
 	assert_int_equal(polygon_draw(&map, points, count, 1, &scratch, &fault), INSTANCE_E_BAD);
