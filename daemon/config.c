@@ -124,7 +124,7 @@ static char *config_file_line(char *out, int room, void *context)
 	size_t size;
 	int result = file->result ? 0 : line_next(&file->lines, &line, &size);
 	if (result)
-		config_file_fail(file, CONFIG_E_BAD, "%s", line_words(result));
+		config_file_fail(file, CONFIG_E_BAD, "%s", line_words(&file->lines, result));
 	if (file->result || !line)
 		return NULL;
 	line = config_bare(line);
@@ -184,7 +184,7 @@ static int config_parse(struct config *config, int fd, const char *path, struct 
 {
 	struct quote quote;
 	struct config_file file = {.config = config, .path = path, .fault = fault};
-	if (line_reader_init(&file.lines, fd, false))
+	if (line_reader_init(&file.lines, fd, false, LINE_MAX_BYTES))
 		return -ENOMEM;
 	ini_max_line = LINE_LONGEST + 2;
 	int line = ini_parse_stream(config_file_line, &file, config_file_value, &file);

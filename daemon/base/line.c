@@ -6,11 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CAPACITY (2 * LINE_MAX_BYTES + 4) /* a line, its end, bytes read ahead, a NUL */
+#define CAPACITY (2 * LINE_MAX_BYTES + 4) /* at first: a line, its end, bytes read ahead, a NUL */
 
-int line_reader_init(struct line_reader *reader, int fd, bool quotes)
+int line_reader_init(struct line_reader *reader, int fd, bool quotes, size_t limit)
 {
-	*reader = (struct line_reader){.fd = fd, .quotes = quotes, .next_line = 1};
+	*reader = (struct line_reader){
+		.fd = fd, .quotes = quotes, .capacity = CAPACITY, .limit = limit, .next_line = 1};
 	reader->data = malloc(CAPACITY);
 	return reader->data ? 0 : -ENOMEM;
 }
@@ -21,6 +22,19 @@ void line_reader_deinit(struct line_reader *reader)
 	*reader = LINE_READER_NULL;
 }
 
+/* Make room to read more, if a line fills half of it. 0 or LINE_E_READ. */
+static int line_room(struct line_reader *reader, size_t held)
+{
+	if (held < reader->capacity / 2)
+		return 0;
+	char *grown = realloc(reader->data, 2 * reader->capacity);
+	if (!grown)
+		return LINE_E_READ;
+	reader->data = grown;
+	reader->capacity *= 2;
+	return 0;
+}
+
 /* Read more of the file. 0, at the end of the file, too, or LINE_E_READ. */
 static int line_fill(struct line_reader *reader)
 {
@@ -28,9 +42,11 @@ static int line_fill(struct line_reader *reader)
 	memmove(reader->data, reader->data + reader->start, held);
 	reader->start = 0;
 	reader->end = held;
+	if (line_room(reader, held))
+		return LINE_E_READ;
 	ssize_t count;
 	do
-		count = read(reader->fd, reader->data + held, CAPACITY - 1 - held);
+		count = read(reader->fd, reader->data + held, reader->capacity - 1 - held);
 	while (count < 0 && errno == EINTR);
 	if (count < 0)
 		return LINE_E_READ;
@@ -73,7 +89,7 @@ static void line_skip_mark(struct line_reader *reader)
 static int line_give(struct line_reader *reader, size_t size, char **line_out, size_t *size_out)
 {
 	char *line = reader->data + reader->start;
-	if (size > LINE_MAX_BYTES)
+	if (size > reader->limit)
 		return LINE_E_LONG;
 	if (memchr(line, '\0', size))
 		return LINE_E_NUL;
@@ -104,7 +120,7 @@ int line_next(struct line_reader *reader, char **line_out, size_t *size_out)
 	}
 	while (!line_find_end(reader, &scanned, &quoted)) {
 		size_t size = reader->end - reader->start;
-		if (size > LINE_MAX_BYTES)
+		if (size > reader->limit)
 			return LINE_E_LONG;
 		if (reader->ended && size == 0) {
 			*line_out = NULL;
@@ -120,11 +136,12 @@ int line_next(struct line_reader *reader, char **line_out, size_t *size_out)
 	return line_give(reader, scanned, line_out, size_out);
 }
 
-const char *line_words(int condition)
+const char *line_words(const struct line_reader *reader, int condition)
 {
 	switch (condition) {
 	case LINE_E_LONG:
-		return "the line is longer than 65536 bytes";
+		return reader->limit > LINE_MAX_BYTES ? "the line is longer than 2097152 bytes"
+						      : "the line is longer than 65536 bytes";
 	case LINE_E_NUL:
 		return "the line has a NUL byte: the file is not text, or is UTF-16; save it as "
 		       "UTF-8";

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/line.h"
 #include "base/quote.h"
 #include "dataset/json_text.h"
 
@@ -388,8 +389,11 @@ void json_row_release(struct row *row)
 	instance_list_deinit(&row->instances);
 }
 
-const struct row_format row_jsonl = {
-	.name = "jsonl", .endings = {".jsonl", ".ndjson"}, .named = true, .parse = json_row_parse};
+const struct row_format row_jsonl = {.name = "jsonl",
+				     .endings = {".jsonl", ".ndjson"},
+				     .named = true,
+				     .line_max = LINE_MOST_BYTES,
+				     .parse = json_row_parse};
 
 /* -- not rows --------------------------------------------------------------------------------- */
 

@@ -143,7 +143,7 @@ static int manifest_parse_rows(struct index *index, struct line_reader *lines,
 		struct fault why;
 		int result = line_next(lines, &line, &size);
 		if (result)
-			result = fault_say(&why, ROW_E_BAD, "%s", line_words(result));
+			result = fault_say(&why, ROW_E_BAD, "%s", line_words(lines, result));
 		else if (!line)
 			return 0;
 		else
@@ -183,7 +183,9 @@ int manifest_parse(struct index *index, int fd, const struct manifest *manifest,
 {
 	struct line_reader lines;
 	struct row *row = calloc(1, sizeof(*row));
-	int result = line_reader_init(&lines, fd, manifest->format->quotes);
+	int result = line_reader_init(&lines, fd, manifest->format->quotes,
+				      manifest->format->line_max ? manifest->format->line_max
+								 : LINE_MAX_BYTES);
 	if (!row)
 		result = -ENOMEM;
 	if (!result) {

@@ -87,6 +87,7 @@ struct row_format {
 	const char *endings[4]; /* of the names of its files; NULL ends them */
 	bool named;		/* its columns can have names */
 	bool quotes;		/* a line break within quotes does not end the line */
+	size_t line_max;	/* bytes of a line; 0: LINE_MAX_BYTES */
 	/* `line` is terminated and may be changed. 0, ROW_NONE, ROW_E_BAD or -ENOMEM. */
 	int (*parse)(struct row *row, char *line, size_t size, struct fault *fault);
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Buckets beside fields and transforms of others: what stands behind them, partners of MixUp, and
-code of the user, which is refused: so they meet no ragged field either; masks of 16 bits; Crops."""
+code of the user, which is refused: so they meet no ragged field either; masks of 16 bits and of instances; Crops."""
 import json
 
 import numpy as np
@@ -113,6 +113,25 @@ def test_masks_of_sixteen_bits_have_the_sizes(near, listed, tmp_path, behind):
         picture = (sample["image"] == grey).all(axis=2)
         assert (sample["mask16"] == np.where(picture, 300 * int(sample["index"]) + 7, 0)).all()
         seen.add(int(sample["index"]))
+    assert len(seen) == COUNT
+
+
+def test_masks_of_instances_have_the_sizes(near, listed):
+    """The whole picture, and none of it: so does each plane."""
+    lines = []
+    for number in range(COUNT):
+        width, height = EDGES[number % len(EDGES)]
+        lines.append({"path": f"{number}.png", "instances": [
+            [], {"size": [height, width], "counts": [0, width * height]}][number % 2:]})
+    path = listed.parent / "instances.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    loader = near.loader(str(path), transforms=[stoker.Buckets(SIZES)], dtype="uint8", **WISH)
+    seen = set()
+    for sample in samples(loader):
+        masks, number = sample["instances"], int(sample["index"])
+        assert masks.shape == (2, *sample["image"].shape[:2]) and masks.dtype == np.uint8
+        assert masks[1 - number % 2].all() and not masks[number % 2].any()
+        seen.add(number)
     assert len(seen) == COUNT
 
 

@@ -223,6 +223,38 @@ def test_coco_names_the_entry(annotated, change, words):
     assert not (annotated / "m.jsonl").exists()
 
 
+@needs_daemon
+def test_masks_of_coco(near, annotated):
+    """Polygons and run lengths of each box, in both forms, through a flip; none in the second."""
+    path, manifest = annotated / "coco.json", str(annotated / "out.jsonl")
+    data = json.loads(path.read_text())
+    data["annotations"][0]["segmentation"] = [[4, 2, 14, 2, 14, 8, 4, 8]]
+    data["annotations"][1]["segmentation"] = {"counts": [20 * 3, 40, 20 * 35], "size": [20, 40]}
+    path.write_text(json.dumps(data))
+    assert convert.coco(str(path), manifest, masks=True) == ["cat", "dog"]
+    loader = near.loader({"kind": "manifest", "path": manifest,
+                          "root": str(annotated / "JPEGImages")}, batch_size=2, shuffle=False,
+                         transforms=[stoker.RandomHorizontalFlip(1.0)], timeout=60)
+    masks = next(iter(loader.batches()))["instances"]
+    expected = np.zeros((2, 2, 20, 40), np.uint8)
+    expected[0, 0, 2:8, 26:36] = 1
+    expected[0, 1, :, 35:37] = 1
+    assert np.array_equal(masks, expected)
+
+
+@pytest.mark.parametrize("value, words", [
+    (..., "is missing, neither polygons"), (5, "is 5, neither"), ([1, 2], "neither polygons"),
+    ({"counts": 3, "size": [1, 1]}, "neither polygons"), ({"counts": []}, "neither polygons")])
+def test_masks_that_are_none(annotated, value, words):
+    path = annotated / "coco.json"
+    data = json.loads(path.read_text())
+    for entry in data["annotations"]:
+        entry.update({} if value is ... else {"segmentation": value})
+    path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=rf"annotations\[0\]: 'segmentation' .*{words}"):
+        convert.coco(str(path), str(annotated / "m.jsonl"), masks=True)
+
+
 def test_coco_of_python(annotated):
     """Values that JSON does not have, in what nobody asks for."""
     path = annotated / "coco.json"
