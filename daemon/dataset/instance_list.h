@@ -33,7 +33,7 @@ struct instance_list {
 	uint64_t size, capacity;
 };
 
-/* Begin anew, with so many instances. 0 or -ENOMEM. */
+/* Begin again, with so many instances. 0 or -ENOMEM. */
 int instance_list_begin(struct instance_list *list, uint32_t instances);
 /* Add a part; they come in the order of their instances. `*data_out` is room for its data, which
  * the caller writes before the next call. 0 or -ENOMEM. */

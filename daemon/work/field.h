@@ -90,7 +90,7 @@ struct field_place {
 };
 struct field_place fields_image(const struct fields *fields, const struct pipeline *pipeline,
 				uint32_t view);
-/* How many masks the field of instances has for a view. */
+/* Count of masks that the field of instances has for a view. */
 uint32_t fields_instances(const struct fields *fields);
 /* Bytes of one view of a field that has several; not of Crops. */
 size_t fields_view_bytes(const struct fields *fields, uint32_t field);

@@ -10,7 +10,7 @@
 
 #define AT_ONCE 16 /* instances that the numbers of a mask of 16 bits have a bit for */
 
-/* What the masks of a view are made of. */
+/* State while the masks of a view are made. */
 struct drawing {
 	const uint8_t *list;
 	size_t size;

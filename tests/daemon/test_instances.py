@@ -47,7 +47,8 @@ def fixture_listed(tmp_path_factory):
         for k in range(MOST):
             mask = numpy.zeros((height, width), numpy.uint8)
             left, top = int(random.integers(0, width - 9)), int(random.integers(0, height - 9))
-            right, low = int(random.integers(left + 5, width)), int(random.integers(top + 5, height))
+            right = int(random.integers(left + 5, width))
+            low = int(random.integers(top + 5, height))
             if k < count:
                 mask[top:low, left:right] = 1
                 boxes.append([left, top, right, low])

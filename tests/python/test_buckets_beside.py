@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Buckets beside fields and transforms of others: what stands behind them, partners of MixUp, and
-code of the user, which is refused: so they meet no ragged field either; masks of 16 bits and of instances; Crops."""
+code of the user, which is refused: so they meet no ragged field either; masks of 16
+bits and of instances; Crops."""
 import json
 
 import numpy as np
