@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 
+import numpy
 import pytest
 from PIL import Image
 
@@ -140,6 +141,26 @@ def test_list_of_files(idle, tmp_path):
     assert idle.list("datasets")[0]["dataset"] == row["dataset"]
     listed.write_text("path,label\n3.bmp,0\n1.bmp,0\n")
     assert run(idle, listed, **wish)[0] == [3, 50]
+
+
+def test_list_of_masks(idle, tmp_path):
+    """Masks of 16 bits, too, are as they are when somebody attaches."""
+    Image.new("RGB", (8, 8)).save(tmp_path / "i.png")
+    table = tmp_path / "list.csv"
+    table.write_text("path,mask16\ni.png,m.png\n")
+    rows = []
+    for number in (300, 40000):
+        Image.fromarray(numpy.full((8, 8), number, "uint16")).save(tmp_path / "m.png")
+        with idle.connect() as peer:
+            wish = {**NAMED, "subset_start": 0, "accept_names": False, "accept_fields": True}
+            wish["transforms"] = [{"name": "Resize", "size": [8, 8], "interpolation": "nearest"}]
+            answer = peer.attach(table, **wish)
+            assert answer.name == "attached", answer
+            batch = peer.expect("batch")
+            assert (peer.ring.read(batch.fields["runs"])["mask16"] == number).all()
+        rest(idle)
+        rows.append(idle.list("datasets")[0]["dataset"])
+    assert rows[0] == rows[1]
 
 
 def test_unmounted(idle, tmp_path):
