@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/quote.h"
+#include "storage/kept_list.h"
 #include "storage/local_folder.h"
 
 /* One listing under way. */
@@ -17,6 +18,7 @@ struct local_listing {
 	const struct local *local;
 	const char *folder;
 	const struct storage_taker *taker;
+	int fd;
 	DIR *stream;
 	struct fault *fault;
 };
@@ -80,7 +82,7 @@ static int local_classify(const struct local_listing *listing, const char *name,
 	struct stat stat = {0};
 	enum storage_kind kind = STORAGE_OTHER;
 	int result = 0;
-	if (!link && fstatat(dirfd(listing->stream), name, &stat, AT_SYMLINK_NOFOLLOW))
+	if (!link && fstatat(listing->fd, name, &stat, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	link = link || S_ISLNK(stat.st_mode);
 	if (link)
@@ -116,6 +118,37 @@ static int local_take_entry(const struct local_listing *listing, const struct di
 	}
 }
 
+/* Say why an entry could not be looked at, or hand it on: *more tells whether there shall be more.
+ */
+static int local_hand_on(const struct local_listing *listing, const char *name, int result,
+			 const struct storage_entry *entry, bool *more)
+{
+	*more = true;
+	if (result == -ENOENT)
+		return 0;
+	if (result)
+		return local_say_listing(listing, "look at", name, result);
+	*more = listing->taker->take(listing->taker->context, entry);
+	return 0;
+}
+
+static int local_list_kept(const struct local_listing *listing, const struct kept_list *kept)
+{
+	const struct storage_taker *taker = listing->taker;
+	struct storage_entry entry;
+	bool more = true;
+	int result = 0;
+	for (uint64_t at = 0; more && !result && kept_list_next(kept, &at, &entry);) {
+		const char *name = entry.name;
+		bool looks = entry.kind == STORAGE_OTHER ||
+			     (entry.kind == STORAGE_FILE &&
+			      (!taker->wants || taker->wants(taker->context, name)));
+		int looked = looks ? local_classify(listing, name, false, &entry) : 0;
+		result = local_hand_on(listing, name, looked, &entry, &more);
+	}
+	return result;
+}
+
 static int local_list_entries(const struct local_listing *listing)
 {
 	for (;;) {
@@ -128,14 +161,22 @@ static int local_list_entries(const struct local_listing *listing)
 			return 0;
 		if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
 			continue;
-		int result = local_take_entry(listing, found, &entry);
-		if (result == -ENOENT)
-			continue;
-		if (result)
-			return local_say_listing(listing, "look at", found->d_name, result);
-		if (!listing->taker->take(listing->taker->context, &entry))
-			return 0;
+		bool more;
+		int looked = local_take_entry(listing, found, &entry);
+		int result = local_hand_on(listing, found->d_name, looked, &entry, &more);
+		if (result || !more)
+			return result;
 	}
+}
+
+static const struct kept_list *local_known(const struct local_listing *listing)
+{
+	struct stat stat;
+	const struct storage_taker *taker = listing->taker;
+	if (!taker->known || fstat(listing->fd, &stat))
+		return NULL;
+	const struct storage_version version = local_version_of(&stat);
+	return taker->known(taker->context, &version);
 }
 
 int local_list(const void *state, const char *folder, const struct storage_taker *taker,
@@ -143,16 +184,19 @@ int local_list(const void *state, const char *folder, const struct storage_taker
 {
 	struct local_listing listing = {
 		.local = state, .folder = folder, .taker = taker, .fault = fault};
-	int fd = local_open_at(listing.local, *folder ? folder : ".",
-			       O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-	listing.stream = fd < 0 ? NULL : fdopendir(fd);
-	if (!listing.stream) {
-		int error = fd < 0 ? fd : -errno;
-		if (fd >= 0)
-			close(fd);
-		return local_say_listing(&listing, "open the folder", "", error);
-	}
-	int result = local_list_entries(&listing);
-	closedir(listing.stream);
+	listing.fd = local_open_at(listing.local, *folder ? folder : ".",
+				   O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	if (listing.fd < 0)
+		return local_say_listing(&listing, "open the folder", "", listing.fd);
+	const struct kept_list *kept = local_known(&listing);
+	listing.stream = kept ? NULL : fdopendir(listing.fd);
+	int error = errno;
+	int result = kept	       ? local_list_kept(&listing, kept)
+		     : !listing.stream ? local_say_listing(&listing, "open the folder", "", -error)
+				       : local_list_entries(&listing);
+	if (listing.stream)
+		closedir(listing.stream);
+	else
+		close(listing.fd);
 	return result;
 }

@@ -132,6 +132,8 @@ struct storage_entry {
 	bool link;	 /* it was found behind a symbolic link */
 };
 
+struct kept_list;
+
 /* One who lists a folder. */
 struct storage_taker {
 	/* Takes one entry; false ends the listing. */
@@ -139,6 +141,9 @@ struct storage_taker {
 	/* Is the size of this file wanted? Where names and types can be listed alone, no other file
 	 * is looked at. NULL: each is wanted. */
 	bool (*wants)(void *context, const char *name);
+	/* The folder is open, may be listed by who opened it and has this version: what it is
+	 * known to have, or NULL: it is listed. Asked by local storage. NULL: nothing is. */
+	const struct kept_list *(*known)(void *context, const struct storage_version *folder);
 	void *context;
 	int64_t since_ns; /* storage_version_is_later(); 0: nobody asks */
 };

@@ -17,8 +17,9 @@
 #define INDEX_DIR_NAME_MAX 144
 #define INDEX_DIR_INDEX_ENDING ".index"
 #define INDEX_DIR_STATISTICS_ENDING ".fit"
-#define INDEX_DIR_SHARDS_ENDING ".shards" /* of dataset/shards/shard_keep.c */
-#define INDEX_DIR_NEW_ENDING ".new"	  /* not finished */
+#define INDEX_DIR_SHARDS_ENDING ".shards"   /* of dataset/shards/shard_keep.c */
+#define INDEX_DIR_FOLDERS_ENDING ".folders" /* of dataset/folders/folder_keep.c */
+#define INDEX_DIR_NEW_ENDING ".new"	    /* not finished */
 
 /* Delete files whose names have this ending ("": all three sorts) until the rest of them is within
  * the limit; with "" also files that dead processes did not finish. The file `spare` ("": none) is

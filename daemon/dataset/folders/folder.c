@@ -261,6 +261,7 @@ static int folder_index(void **state_out, const struct dataset_spec *spec, bool 
 	struct folder_walk walk = {
 		.listing = {.root = &files->folder,
 			    .progress = progress,
+			    .keep = folder_keep_open(progress, spec->path, &files->folder),
 			    .lock = PTHREAD_MUTEX_INITIALIZER},
 		.index = files->index,
 		.sources = progress->sources,
@@ -273,6 +274,9 @@ static int folder_index(void **state_out, const struct dataset_spec *spec, bool 
 		folder_say_where(spec->path, fault);
 	if (!result)
 		result = folder_finish(files, spec->path, facts, fault);
+	if (!result && walk.listing.keep && facts->count > DATASET_NAMES_ABOVE)
+		progress->kept |= folder_keep_save(walk.listing.keep);
+	folder_keep_free(walk.listing.keep);
 	if (result) {
 		files_free(files);
 		return result;

@@ -44,6 +44,82 @@ int folder_check_cancel(const struct folder_listing *listing, struct fault *faul
 	return 0;
 }
 
+/* A list under way of a folder of which something is kept. */
+struct folder_lister {
+	struct folder_listing *listing;
+	const char *path;
+	struct sources *sources;
+	const struct storage_taker *taker;
+	struct storage_version version;
+	bool records;
+	struct kept_list list;
+};
+
+static void lister_stop_recording(struct folder_lister *lister)
+{
+	free(lister->list.data);
+	lister->list = (struct kept_list){NULL};
+	lister->records = false;
+}
+
+static bool lister_take(void *context, const struct storage_entry *entry)
+{
+	struct folder_lister *lister = context;
+	if (lister->records && kept_list_add(&lister->list, entry))
+		lister_stop_recording(lister);
+	bool more = lister->taker->take(lister->taker->context, entry);
+	if (!more) /* the rest is not known */
+		lister_stop_recording(lister);
+	return more;
+}
+
+static bool lister_wants(void *context, const char *name)
+{
+	const struct folder_lister *lister = context;
+	return lister->taker->wants(lister->taker->context, name);
+}
+
+static const struct kept_list *lister_known(void *context, const struct storage_version *version)
+{
+	struct folder_lister *lister = context;
+	const struct storage_folder *root = lister->listing->root;
+	const struct kept_list *none =
+		lister->taker->known ? lister->taker->known(lister->taker->context, version) : NULL;
+	const struct kept_list *known =
+		none ? none : folder_keep_find(lister->listing->keep, lister->path, version);
+	if (known) {
+		sources_add(lister->sources, SOURCE_FOLDER, lister->path, version);
+		return known;
+	}
+	lister->version = *version;
+	lister->records = folder_keep_wants(version);
+	sources_add_folder(lister->sources, SOURCE_FOLDER, lister->path, root, lister->path);
+	return NULL;
+}
+
+/* What is kept is charged as what trees hold, to the end of the opening. */
+static int folder_list_kept(struct folder_listing *listing, const char *path,
+			    struct sources *sources, const struct storage_taker *taker,
+			    struct fault *fault)
+{
+	struct folder_lister lister = {
+		.listing = listing, .path = path, .sources = sources, .taker = taker};
+	const struct storage_folder *root = listing->root;
+	const struct storage_taker recording = {
+		.take = lister_take,
+		.wants = lister_wants,
+		.known = lister_known,
+		.context = &lister,
+		.since_ns = taker->since_ns,
+	};
+	int result = root->storage->list(root->state, path, &recording, fault);
+	uint64_t bytes = !result && lister.records ? folder_keep_add(listing->keep, path,
+								     &lister.version, &lister.list)
+						   : 0;
+	lister_stop_recording(&lister);
+	return result || bytes == 0 ? result : folder_listing_hold(listing, (int64_t)bytes, fault);
+}
+
 int folder_list(struct folder_listing *listing, const char *path, struct sources *sources,
 		const struct storage_taker *taker, struct fault *fault)
 {
@@ -51,8 +127,12 @@ int folder_list(struct folder_listing *listing, const char *path, struct sources
 	int result = folder_check_cancel(listing, fault);
 	if (result)
 		return result;
-	sources_add_folder(sources, SOURCE_FOLDER, path, root, path);
-	result = root->storage->list(root->state, path, taker, fault);
+	if (listing->keep) {
+		result = folder_list_kept(listing, path, sources, taker, fault);
+	} else {
+		sources_add_folder(sources, SOURCE_FOLDER, path, root, path);
+		result = root->storage->list(root->state, path, taker, fault);
+	}
 	return result > 0 ? DATASET_E_OPEN : result;
 }
 
@@ -218,6 +298,25 @@ static bool tree_wants(void *context, const char *name)
 		atomic_load_explicit(&progress->found, memory_order_relaxed) < DATASET_NAMES_ABOVE);
 }
 
+/* A list that is kept has the id that a folder had when its parent was listed: another file system
+ * may be mounted there since. */
+static const struct kept_list *tree_see_folder(void *context, const struct storage_version *version)
+{
+	static const struct kept_list nothing;
+	struct folder_tree *tree = context;
+	struct folder_node *node = tree->listed;
+	const uint64_t id[2] = {version->device, version->inode};
+	if (node->id[0] == id[0] && node->id[1] == id[1])
+		return NULL;
+	if (tree_loops(node->parent, id)) {
+		tree->skipped++;
+		return &nothing;
+	}
+	node->id[0] = id[0];
+	node->id[1] = id[1];
+	return NULL;
+}
+
 static int node_by_path(const void *a, const void *b)
 {
 	return strcmp((*(struct folder_node *const *)a)->path,
@@ -236,6 +335,7 @@ static int tree_list_node(struct folder_tree *tree, struct folder_node *node)
 	const struct storage_taker taker = {
 		.take = tree_see_entry,
 		.wants = tree_wants,
+		.known = tree->listing->keep ? tree_see_folder : NULL,
 		.context = tree,
 		.since_ns = tree->listing->since_ns,
 	};

@@ -12,6 +12,7 @@
 #include "base/fault.h"
 #include "base/quote.h"
 #include "dataset/ending.h"
+#include "dataset/folders/folder_keep.h"
 #include "dataset/progress.h"
 #include "dataset/sources.h"
 #include "storage/storage.h"
@@ -22,10 +23,11 @@
 struct folder_listing {
 	const struct storage_folder *root;
 	struct dataset_progress *progress;
-	int64_t since_ns;     /* when the dataset was opened: storage_moment_ns() */
-	pthread_mutex_t lock; /* of what follows, and of what progress charges */
-	uint64_t held;	      /* bytes of trees, and of what else is listed */
-	uint64_t indexed;     /* bytes of the index */
+	struct folder_keep *keep; /* NULL: nothing is known of its folders, nor kept */
+	int64_t since_ns;	  /* when the dataset was opened: storage_moment_ns() */
+	pthread_mutex_t lock;	  /* of what follows, and of what progress charges */
+	uint64_t held;		  /* bytes of trees, and of what else is listed */
+	uint64_t indexed;	  /* bytes of the index */
 };
 
 /* So many bytes more, or fewer, are held; the index has `indexed`. They are charged. 0 or

@@ -2,22 +2,14 @@
 #include "dataset/shards/shard_keep.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/owner.h"
 #include "base/thread_group.h"
 
 #define MAGIC "stokshrd"
 #define VERSION 4 /* raise it with every change of what is kept or how it is made */
-#define ORDER 0x01020304u
-#define FILE_MAX ((uint64_t)64 << 30)
 
 struct keep_numbers {
 	uint64_t count, width;
@@ -28,13 +20,12 @@ struct keep_labels {
 	uint64_t rows, count, real;
 };
 
-/* In the machine's byte order. Behind it: the shards, each a version, its first sample, the size of
+/* Behind it: the shards, each a version, its first sample, the size of
  * its name and the name; places and sizes of members; the keys; the labels; the names of classes;
  * the columns; and XXH3-128 of all before. */
 struct keep_header {
-	char magic[8];
-	uint32_t version, order;
-	struct digest name, fingerprint;
+	struct keep_head head;
+	struct digest fingerprint;
 	uint64_t shards, samples, skipped;
 	uint64_t keys_size, key_blocks, endings_size, ending_count;
 	uint64_t names_size, names, columns;
@@ -60,10 +51,12 @@ static void digest_text(struct digest_state *digest, const char *text)
 		digest_add(digest, text, strlen(text));
 }
 
-struct shard_keep shard_keep_of(const struct dataset_progress *progress, const char *kind,
-				const struct shard_names *names, const struct dataset_spec *spec)
+struct keep_file shard_keep_of(const struct dataset_progress *progress, const char *kind,
+			       const struct shard_names *names, const struct dataset_spec *spec)
 {
-	struct shard_keep keep = {.folder = progress->keep_folder, .owner = progress->keep_owner};
+	struct keep_file keep = {.folder = progress->keep_folder,
+				 .ending = ".shards",
+				 .owner = progress->keep_owner};
 	struct digest_state *digest;
 	if (!keep.folder || digest_begin(&digest)) {
 		keep.folder = NULL;
@@ -83,37 +76,10 @@ struct shard_keep shard_keep_of(const struct dataset_progress *progress, const c
 	return keep;
 }
 
-static bool keep_path(const struct shard_keep *keep, uint32_t owner, const char *ending, char *out,
-		      size_t room)
-{
-	char hex[33], mark[OWNER_MARK_MAX];
-	digest_hex(&keep->name, hex);
-	owner_mark(mark, owner);
-	int size = snprintf(out, room, "%s/%s%s%s", keep->folder, hex, mark, ending);
-	return size > 0 && (size_t)size < room;
-}
-
 /* -- reading ---------------------------------------------------------------------------------- */
 
-/* Rest of a file that was read. */
-struct keep_source {
-	const uint8_t *at;
-	uint64_t left;
-};
-
-/* `count` entries of `size` bytes, or NULL if they are not there. */
-static const void *keep_take(struct keep_source *source, uint64_t count, size_t size)
-{
-	const uint8_t *at = source->at;
-	uint64_t bytes;
-	if (__builtin_mul_overflow(count, size, &bytes) || bytes > source->left)
-		return NULL;
-	source->at += bytes;
-	source->left -= bytes;
-	return at;
-}
-
-/* A copy of them in memory of its own, at least one byte; *out is NULL on failure. 0 or -ENOMEM. */
+/* A copy of `count` entries in memory of its own, at least one byte; *out is NULL on failure. 0 or
+ * -ENOMEM. */
 static int keep_copy(struct keep_source *source, uint64_t count, size_t size, void *out)
 {
 	const void *from = keep_take(source, count, size);
@@ -124,51 +90,6 @@ static int keep_copy(struct keep_source *source, uint64_t count, size_t size, vo
 		memcpy(copy, from, count * size);
 	memcpy(out, &copy, sizeof(copy));
 	return 0;
-}
-
-/* The whole file, checked; the caller's. NULL: there is none that can be used. */
-static uint8_t *keep_read_file(const struct shard_keep *keep, uint32_t owner, uint64_t *size_out)
-{
-	char path[4096];
-	struct stat stat;
-	if (!keep->folder || !keep_path(keep, owner, ".shards", path, sizeof(path)))
-		return NULL;
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	uint8_t *data = NULL;
-	uint64_t done = 0;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == geteuid() &&
-	    stat.st_size >= (off_t)sizeof(struct keep_header) && (uint64_t)stat.st_size < FILE_MAX)
-		data = malloc((size_t)stat.st_size);
-	while (data && done < (uint64_t)stat.st_size) {
-		ssize_t part = read(fd, data + done, (size_t)stat.st_size - done);
-		if (part <= 0 && errno != EINTR)
-			break;
-		done += part > 0 ? (uint64_t)part : 0;
-	}
-	(void)futimens(fd, NULL); /* the time of last use, by which the index store trims */
-	close(fd);
-	if (!data || done < (uint64_t)stat.st_size) {
-		free(data);
-		return NULL;
-	}
-	*size_out = done;
-	return data;
-}
-
-static bool keep_is_whole(const struct shard_keep *keep, const uint8_t *data, uint64_t size)
-{
-	struct keep_header header;
-	struct digest sum, kept;
-	if (size < sizeof(header) + sizeof(kept))
-		return false;
-	memcpy(&header, data, sizeof(header));
-	memcpy(&kept, data + size - sizeof(kept), sizeof(kept));
-	sum = digest_of(data, size - sizeof(kept));
-	return memcmp(header.magic, MAGIC, sizeof(header.magic)) == 0 &&
-	       header.version == VERSION && header.order == ORDER &&
-	       digest_equal(&header.name, &keep->name) && digest_equal(&sum, &kept);
 }
 
 /* Have all shards the version that was indexed? */
@@ -309,7 +230,10 @@ static int keep_parse(struct keep_source *source, const struct storage_folder *f
 		      uint64_t *skipped_out)
 {
 	struct keep_header header;
-	memcpy(&header, keep_take(source, 1, sizeof(header)), sizeof(header));
+	const void *kept = keep_take(source, 1, sizeof(header));
+	if (!kept)
+		return SHARD_KEEP_E_NONE;
+	memcpy(&header, kept, sizeof(header));
 	int result = keep_read_shards(source, &header, names, index);
 	if (!result)
 		result = keep_check_shards(folder, index);
@@ -331,20 +255,17 @@ static int keep_parse(struct keep_source *source, const struct storage_folder *f
 	return result;
 }
 
-int shard_keep_load(const struct shard_keep *keep, const struct storage_folder *folder,
+int shard_keep_load(const struct keep_file *keep, const struct storage_folder *folder,
 		    const struct shard_names *names, struct shard_index **out,
 		    uint64_t *skipped_out)
 {
-	uint64_t size = 0;
-	uint8_t *data = keep_read_file(keep, keep->owner, &size);
-	if (!data && keep->owner != OWNER_OF_ALL)
-		data = keep_read_file(keep, OWNER_OF_ALL, &size);
+	const struct keep_head head = keep_head_of(keep, MAGIC, VERSION);
+	struct keep_source source = {.left = 0};
+	uint8_t *data = keep_file_read(keep, &head, &source.left);
 	struct shard_index *index = data ? calloc(1, sizeof(*index)) : NULL;
-	int result = SHARD_KEEP_E_NONE;
-	if (index && keep_is_whole(keep, data, size)) {
-		struct keep_source source = {data, size - sizeof(struct digest)};
-		result = keep_parse(&source, folder, names, index, skipped_out);
-	}
+	source.at = data;
+	int result =
+		index ? keep_parse(&source, folder, names, index, skipped_out) : SHARD_KEEP_E_NONE;
 	free(data);
 	if (result)
 		shard_index_free(index);
@@ -354,20 +275,6 @@ int shard_keep_load(const struct shard_keep *keep, const struct storage_folder *
 }
 
 /* -- writing ---------------------------------------------------------------------------------- */
-
-struct keep_sink {
-	FILE *file;
-	struct digest_state *digest;
-	bool failed;
-};
-
-static void keep_put(struct keep_sink *sink, const void *data, uint64_t count, size_t size)
-{
-	if (count == 0)
-		return;
-	digest_add(sink->digest, data, count * size);
-	sink->failed = sink->failed || fwrite(data, size, count, sink->file) != count;
-}
 
 static void keep_put_numbers(struct keep_sink *sink, const struct number_list *list)
 {
@@ -399,13 +306,11 @@ static void keep_put_column(struct keep_sink *sink, const struct column *column)
 	keep_put(sink, column->ends, column->rows, sizeof(*column->ends));
 }
 
-static void keep_put_header(struct keep_sink *sink, const struct shard_keep *keep,
+static void keep_put_header(struct keep_sink *sink, const struct keep_file *keep,
 			    const struct shard_index *index, uint64_t skipped)
 {
 	const struct key_list *keys = &index->keys;
-	struct keep_header header = {.version = VERSION,
-				     .order = ORDER,
-				     .name = keep->name,
+	struct keep_header header = {.head = keep_head_of(keep, MAGIC, VERSION),
 				     .fingerprint = index->fingerprint,
 				     .shards = index->shard_count,
 				     .samples = index->count,
@@ -420,11 +325,10 @@ static void keep_put_header(struct keep_sink *sink, const struct shard_keep *kee
 				     .offsets = keep_numbers_of(&index->offsets),
 				     .sizes = keep_numbers_of(&index->sizes),
 				     .labels = keep_labels_of(&index->labels)};
-	memcpy(header.magic, MAGIC, sizeof(header.magic));
 	keep_put(sink, &header, 1, sizeof(header));
 }
 
-static void keep_put_all(struct keep_sink *sink, const struct shard_keep *keep,
+static void keep_put_all(struct keep_sink *sink, const struct keep_file *keep,
 			 const struct shard_index *index, uint64_t skipped)
 {
 	const struct key_list *keys = &index->keys;
@@ -447,33 +351,13 @@ static void keep_put_all(struct keep_sink *sink, const struct shard_keep *keep,
 	keep_put(sink, index->classes, names->count, sizeof(*index->classes));
 	for (unsigned i = 0; i < index->columns.count; i++)
 		keep_put_column(sink, &index->columns.column[i]);
-	struct digest sum = digest_end(sink->digest);
-	sink->failed = sink->failed || fwrite(&sum, sizeof(sum), 1, sink->file) != 1;
 }
 
-bool shard_keep_save(const struct shard_keep *keep, const struct shard_index *index,
+bool shard_keep_save(const struct keep_file *keep, const struct shard_index *index,
 		     uint64_t skipped)
 {
-	char path[4096], fresh[4096], ending[64];
-	uint64_t number = 0;
-	if (!keep->folder || getrandom(&number, sizeof(number), 0) < 0)
-		return false;
-	snprintf(ending, sizeof(ending), ".%016llx.new", (unsigned long long)number);
-	if (!keep_path(keep, keep->owner, ".shards", path, sizeof(path)) ||
-	    !keep_path(keep, keep->owner, ending, fresh, sizeof(fresh)))
-		return false;
-	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	struct keep_sink sink = {.file = fd < 0 ? NULL : fdopen(fd, "w"), .failed = fd < 0};
-	if (fd >= 0 && !sink.file)
-		close(fd);
-	if (sink.file && digest_begin(&sink.digest) == 0)
-		keep_put_all(&sink, keep, index, skipped);
-	else
-		sink.failed = true;
-	if (sink.file && fclose(sink.file) != 0)
-		sink.failed = true;
-	if (!sink.failed && rename(fresh, path) == 0)
-		return true;
-	(void)unlink(fresh);
-	return false;
+	struct keep_sink *sink = keep_sink_begin(keep);
+	if (sink)
+		keep_put_all(sink, keep, index, skipped);
+	return keep_sink_end(sink);
 }

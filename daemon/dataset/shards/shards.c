@@ -63,7 +63,7 @@ static int shards_fill(struct shards *shards, const struct shard_names *names,
 		       struct dataset_facts *facts, struct fault *fault)
 {
 	struct quote quote;
-	const struct shard_keep keep = shard_keep_of(progress, shards->form->kind, names, spec);
+	const struct keep_file keep = shard_keep_of(progress, shards->form->kind, names, spec);
 	int result =
 		shard_keep_load(&keep, &shards->folder, names, &shards->index, &facts->skipped);
 	if (result == SHARD_KEEP_E_NONE) {
