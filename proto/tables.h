@@ -173,6 +173,35 @@
 	       "the client takes batches of several sizes (height and width of BATCH)")
 #define ATTACH_FIELDS(F) ATTACH_TABLE(F, F, F, F)
 
+/*
+ * The words of a text of ATTACH that is one of a few. The first is what an empty one means.
+ * W(word, what it says)
+ */
+#define DTYPE_CHOICES(W)                                                                           \
+	W("float32", "numbers of 4 bytes")                                                         \
+	W("uint8", "bytes, as in the picture")                                                     \
+	W("float16", "numbers of 2 bytes")                                                         \
+	W("bfloat16", "numbers of 2 bytes, with the range of float32")
+#define LAYOUT_CHOICES(W) W("NCHW", "channels first") W("NHWC", "channels last")
+#define BAD_SAMPLES_CHOICES(W)                                                                     \
+	W("error", "a batch with a bad sample is left out, with an error")                         \
+	W("substitute", "a neighbour takes the place of a bad sample")
+#define LAST_BATCH_CHOICES(W)                                                                      \
+	W("short", "the last batch of an epoch has what is left")                                  \
+	W("drop", "a last batch that is not whole is left out")                                    \
+	W("pad", "it is filled up with the start of the epoch")                                    \
+	W("wrap", "it is filled up with the start of the next epoch")
+#define START_CHOICES(W) W("position", "at epoch and position") W("live", "where the stream is now")
+#define PACE_CHOICES(W)                                                                            \
+	W("auto", "goes on without a slower reader after a moment")                                \
+	W("free", "goes on without a slower reader at once")                                       \
+	W("together", "waits for slower readers, and they for it")
+#define ORDER_CHOICES(W)                                                                           \
+	W("global", "shuffled over all samples")                                                   \
+	W("shards", "shards are shuffled, then runs of samples within them")
+#define RESIZE_CHOICES(W)                                                                          \
+	W("pillow-12", "as Pillow 12.3 and all before it") W("pillow-13", "as Pillow 13")
+
 #define PROGRESS_FIELDS(F)                                                                         \
 	F(uint, seq, REQUIRED, 0, 0, U32, "that of the ATTACH, INDEX or FIT")                      \
 	F(text, what, REQUIRED, 0, 0, NAME_MAX_,                                                   \

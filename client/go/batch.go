@@ -137,10 +137,10 @@ func Values[T Element](b *Batch, name string) ([]T, error) {
 	return out, nil
 }
 
-func holds[T Element](dtype string) bool {
-	name := fmt.Sprintf("%T", *new(T))
-	return dtype == name || name == "uint8" && dtype == "bool" ||
-		name == "uint16" && (dtype == "float16" || dtype == "bfloat16")
+func holds[T Element](dtype DType) bool {
+	own := DType(fmt.Sprintf("%T", *new(T)))
+	return dtype == own || own == DTypeUint8 && dtype == DTypeBool ||
+		own == DTypeUint16 && (dtype == DTypeFloat16 || dtype == DTypeBfloat16)
 }
 
 // viewOf: fields begin at multiples of their items' size.

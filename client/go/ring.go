@@ -40,9 +40,9 @@ var (
 // A Field is an array that every sample has, in C order and the byte order of the machine.
 type Field struct {
 	Name  string
-	DType string // as NumPy calls it, float32; and bfloat16, text (UTF-8), bytes
-	Shape []int  // of one sample; empty: one number; 0: any if ragged, else as in Batch.Fields
-	Bytes int    // of one sample, or the largest; of a ragged one, to the next one
+	DType DType // of its numbers; a text is UTF-8
+	Shape []int // of one sample; empty: one number; 0: any if ragged, else as in Batch.Fields
+	Bytes int   // of one sample, or the largest; of a ragged one, to the next one
 	// Ragged: each sample has a shape of its own, see Batch.Item.
 	Ragged bool
 	sized  bool   // two zeros of its shape are height and width of a batch
@@ -151,7 +151,7 @@ func (r *ring) parse(header []byte, number uint64) error {
 		}
 	}
 	index := r.field("index")
-	if index.DType != "int64" || len(index.Shape) > 0 {
+	if index.DType != DTypeInt64 || len(index.Shape) > 0 {
 		return fmt.Errorf("the field index of the ring is not one int64")
 	}
 	return nil
@@ -160,7 +160,7 @@ func (r *ring) parse(header []byte, number uint64) error {
 func (r *ring) parseField(row []byte, layout *rowLayout, begin uint64) error {
 	u32, u64 := binary.NativeEndian.Uint32, binary.NativeEndian.Uint64
 	field := Field{
-		Name: padded(row[:layout.name]), DType: padded(row[layout.dtype : layout.dtype+16]),
+		Name: padded(row[:layout.name]), DType: DType(padded(row[layout.dtype : layout.dtype+16])),
 		at: u64(row[layout.stride+8:]),
 	}
 	kind := uint32(ringPlain)

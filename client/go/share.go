@@ -6,8 +6,8 @@ package stoker
 // daemon says. Knows no connection.
 type share struct {
 	samples, size, rank, world uint64 // samples: of an epoch, over all ranks
-	last                       string // last_batch
-	sized                      bool   // with Buckets: which run of one size is where, only the daemon knows
+	last                       LastBatch
+	sized                      bool // with Buckets: which run of one size is where, only the daemon knows
 }
 
 // all ranks' batch together
@@ -23,15 +23,15 @@ func (s *share) next(at Place) Place {
 	left := s.samples - min(at.Position, s.samples)
 	least := uint64(1)
 	switch s.last {
-	case "drop":
+	case LastBatchDrop:
 		least = s.all()
-	case "pad", "wrap":
+	case LastBatchPad, LastBatchWrap:
 	default:
 		least = s.offset() + 1
 	}
 	if left < least {
 		over := at.Position - min(at.Position, s.samples)
-		if s.last != "wrap" {
+		if s.last != LastBatchWrap {
 			over = 0
 		}
 		at = Place{at.Epoch + 1, over}
@@ -43,10 +43,10 @@ func (s *share) next(at Place) Place {
 func (s *share) after(first Place) Place {
 	begin := first.Position - s.offset()
 	left := s.samples - begin
-	if left > s.all() && (s.last != "drop" || left-s.all() >= s.all()) {
+	if left > s.all() && (s.last != LastBatchDrop || left-s.all() >= s.all()) {
 		return Place{first.Epoch, begin + s.all()}
 	}
-	if s.last == "wrap" {
+	if s.last == LastBatchWrap {
 		return Place{first.Epoch + 1, s.all() - left}
 	}
 	return Place{first.Epoch + 1, 0}
@@ -70,7 +70,7 @@ func (s *share) has(at Place, m *message) bool {
 		return position-first.Position < s.size
 	}
 	count := s.size
-	if s.last == "" || s.last == "short" {
+	if s.last == "" || s.last == LastBatchShort {
 		count = min(count, s.samples-first.Position)
 	}
 	return position == first.Position && m.uint("count") == count

@@ -13,7 +13,7 @@ const (
 )
 
 // Types of numbers, and the bytes of one.
-var dtypeBytes = map[string]uint64{
+var dtypeBytes = map[DType]uint64{
 	"bool":       1,
 	"int8":       1,
 	"uint8":      1,
@@ -383,6 +383,122 @@ var (
 	ErrSampleLarger = &Error{Code: 47, Name: "sample_larger"}
 )
 
+// A DType says the type of a field's numbers, as NumPy calls it; of pictures uint8, float16, bfloat16 or float32 (default). Empty: the default.
+type DType string
+
+const (
+	// DTypeBool: of a field.
+	DTypeBool DType = "bool"
+	// DTypeInt8: of a field.
+	DTypeInt8 DType = "int8"
+	// DTypeUint8: bytes, as in the picture.
+	DTypeUint8 DType = "uint8"
+	// DTypeInt16: of a field.
+	DTypeInt16 DType = "int16"
+	// DTypeUint16: of a field.
+	DTypeUint16 DType = "uint16"
+	// DTypeFloat16: numbers of 2 bytes.
+	DTypeFloat16 DType = "float16"
+	// DTypeBfloat16: numbers of 2 bytes, with the range of float32.
+	DTypeBfloat16 DType = "bfloat16"
+	// DTypeInt32: of a field.
+	DTypeInt32 DType = "int32"
+	// DTypeUint32: of a field.
+	DTypeUint32 DType = "uint32"
+	// DTypeFloat32: numbers of 4 bytes.
+	DTypeFloat32 DType = "float32"
+	// DTypeInt64: of a field.
+	DTypeInt64 DType = "int64"
+	// DTypeUint64: of a field.
+	DTypeUint64 DType = "uint64"
+	// DTypeFloat64: of a field.
+	DTypeFloat64 DType = "float64"
+	// DTypeComplex64: of a field.
+	DTypeComplex64 DType = "complex64"
+	// DTypeComplex128: of a field.
+	DTypeComplex128 DType = "complex128"
+	// DTypeText: of a field.
+	DTypeText DType = "text"
+	// DTypeBytes: of a field.
+	DTypeBytes DType = "bytes"
+)
+
+// A Layout says NCHW (default) or NHWC. Empty: the default.
+type Layout string
+
+const (
+	// LayoutNCHW: channels first.
+	LayoutNCHW Layout = "NCHW"
+	// LayoutNHWC: channels last.
+	LayoutNHWC Layout = "NHWC"
+)
+
+// A BadSamples says error (default) or substitute. Empty: the default.
+type BadSamples string
+
+const (
+	// BadSamplesError: a batch with a bad sample is left out, with an error.
+	BadSamplesError BadSamples = "error"
+	// BadSamplesSubstitute: a neighbour takes the place of a bad sample.
+	BadSamplesSubstitute BadSamples = "substitute"
+)
+
+// A LastBatch says short (default), drop, pad or wrap. Empty: the default.
+type LastBatch string
+
+const (
+	// LastBatchShort: the last batch of an epoch has what is left.
+	LastBatchShort LastBatch = "short"
+	// LastBatchDrop: a last batch that is not whole is left out.
+	LastBatchDrop LastBatch = "drop"
+	// LastBatchPad: it is filled up with the start of the epoch.
+	LastBatchPad LastBatch = "pad"
+	// LastBatchWrap: it is filled up with the start of the next epoch.
+	LastBatchWrap LastBatch = "wrap"
+)
+
+// A Start says position (default), or live: where the stream is now. Empty: the default.
+type Start string
+
+const (
+	// StartPosition: at epoch and position.
+	StartPosition Start = "position"
+	// StartLive: where the stream is now.
+	StartLive Start = "live"
+)
+
+// A Pace says auto (default), free or together. Empty: the default.
+type Pace string
+
+const (
+	// PaceAuto: goes on without a slower reader after a moment.
+	PaceAuto Pace = "auto"
+	// PaceFree: goes on without a slower reader at once.
+	PaceFree Pace = "free"
+	// PaceTogether: waits for slower readers, and they for it.
+	PaceTogether Pace = "together"
+)
+
+// A Order says global (default) or shards: how it is shuffled. Empty: the default.
+type Order string
+
+const (
+	// OrderGlobal: shuffled over all samples.
+	OrderGlobal Order = "global"
+	// OrderShards: shards are shuffled, then runs of samples within them.
+	OrderShards Order = "shards"
+)
+
+// A Resize says whose bytes a resize makes: pillow-12 (absent) or pillow-13. Empty: the default.
+type Resize string
+
+const (
+	// ResizePillow12: as Pillow 12.3 and all before it.
+	ResizePillow12 Resize = "pillow-12"
+	// ResizePillow13: as Pillow 13.
+	ResizePillow13 Resize = "pillow-13"
+)
+
 // A Dataset is opened by the daemon. A relative path is made absolute here. Only Path
 // is required, or Parts. The keys of a dataset in PROTOCOL.md say more.
 type Dataset struct {
@@ -459,9 +575,9 @@ type Options struct {
 	// List of maps: name, and its parameters.
 	Transforms []Transform
 	// Uint8, float16, bfloat16 or float32 (default).
-	DType string
+	DType DType
 	// NCHW (default) or NHWC.
-	Layout string
+	Layout Layout
 	// A new order in each epoch (nil: true).
 	Shuffle *bool
 	// Seed of the order.
@@ -473,7 +589,7 @@ type Options struct {
 	// One past the last sample to use; a larger value means the end (nil: all).
 	SubsetStop *uint64
 	// Error (default) or substitute.
-	BadSamples string
+	BadSamples BadSamples
 	// Rotate images as their EXIF tag says (default false).
 	ExifOrientation bool
 	// Name shared by the ranks of one training run.
@@ -485,7 +601,7 @@ type Options struct {
 	// Samples in a batch of one rank (required).
 	BatchSize uint32
 	// Short (default), drop, pad or wrap.
-	LastBatch string
+	LastBatch LastBatch
 	// Epoch to start in.
 	Epoch uint32
 	// Global position in that epoch to start at.
@@ -503,9 +619,9 @@ type Options struct {
 	// Pipeline hash in the resume token.
 	ExpectPipeline string
 	// Position (default), or live: where the stream is now.
-	Start string
+	Start Start
 	// Auto (default), free or together.
-	Pace string
+	Pace Pace
 	// Weight among the streams of this user (0 means 10).
 	Priority uint32
 	// JPEGs may be decoded at 1/2, 1/4 or 1/8 size (default false).
@@ -525,11 +641,11 @@ type Options struct {
 	// Sampling hash in the resume token.
 	ExpectSampling string
 	// Global (default) or shards: how it is shuffled.
-	Order string
+	Order Order
 	// Of the order shards: largest run of samples that is shuffled as one (0 means 16384).
 	Window uint32
 	// Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says.
-	Resize string
+	Resize Resize
 	// Digest of the description in the resume token.
 	ExpectDescription string
 	// Of a dataset of kind code: 16 bytes that its producers show, too.
@@ -544,8 +660,8 @@ func (o *Options) fields() map[string]any {
 	out := map[string]any{}
 	putTree(out, "dataset", o.Dataset.tree())
 	putTree(out, "transforms", treeOf(o.Transforms))
-	out["dtype"] = o.DType
-	out["layout"] = o.Layout
+	out["dtype"] = string(o.DType)
+	out["layout"] = string(o.Layout)
 	if o.Shuffle != nil {
 		out["shuffle"] = bool(*o.Shuffle)
 	}
@@ -561,7 +677,7 @@ func (o *Options) fields() map[string]any {
 	if o.SubsetStop != nil {
 		out["subset_stop"] = uint64(*o.SubsetStop)
 	}
-	out["bad_samples"] = o.BadSamples
+	out["bad_samples"] = string(o.BadSamples)
 	out["exif_orientation"] = o.ExifOrientation
 	out["job"] = o.Job
 	if o.Rank != 0 {
@@ -573,7 +689,7 @@ func (o *Options) fields() map[string]any {
 	if o.BatchSize != 0 {
 		out["batch_size"] = uint64(o.BatchSize)
 	}
-	out["last_batch"] = o.LastBatch
+	out["last_batch"] = string(o.LastBatch)
 	if o.Epoch != 0 {
 		out["epoch"] = uint64(o.Epoch)
 	}
@@ -592,8 +708,8 @@ func (o *Options) fields() map[string]any {
 	out["expect_dataset"] = o.ExpectDataset
 	out["expect_names"] = o.ExpectNames
 	out["expect_pipeline"] = o.ExpectPipeline
-	out["start"] = o.Start
-	out["pace"] = o.Pace
+	out["start"] = string(o.Start)
+	out["pace"] = string(o.Pace)
 	if o.Priority != 0 {
 		out["priority"] = uint64(o.Priority)
 	}
@@ -611,11 +727,11 @@ func (o *Options) fields() map[string]any {
 		out["views"] = uint64(o.Views)
 	}
 	out["expect_sampling"] = o.ExpectSampling
-	out["order"] = o.Order
+	out["order"] = string(o.Order)
 	if o.Window != 0 {
 		out["window"] = uint64(o.Window)
 	}
-	out["resize"] = o.Resize
+	out["resize"] = string(o.Resize)
 	out["expect_description"] = o.ExpectDescription
 	out["secret"] = o.Secret
 	return out

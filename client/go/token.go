@@ -245,12 +245,13 @@ const (
 
 // resize is whose bytes a resize makes, and whether it has to be that: by the options or the token.
 func (o *Options) resize() (whose string, must bool, err error) {
+	asked := string(o.Resize)
 	if o.Token == nil {
-		return cmp.Or(o.Resize, pillow13), o.Resize != "", nil
+		return cmp.Or(asked, pillow13), asked != "", nil
 	}
 	theirs := cmp.Or(o.Token.resize(), pillow12)
-	if o.Resize != "" && o.Resize != theirs {
-		return "", true, wrongToken("resize", theirs, o.Resize)
+	if asked != "" && asked != theirs {
+		return "", true, wrongToken("resize", theirs, asked)
 	}
 	return theirs, true, nil
 }

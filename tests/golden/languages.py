@@ -9,6 +9,8 @@ languages.py --write   write them
 """
 
 import dataclasses
+import functools
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -40,6 +42,32 @@ def camel(key, first=False):
     return (head.capitalize() if first else head) + "".join(map(str.capitalize, rest))
 
 
+def type_of(key):
+    """The name of the type of what is one of a few words."""
+    return {"dtype": "DType"}.get(key) or camel(key, True)
+
+
+def choices():
+    """(key, help, words) of each; of dtype all that a field of a batch can have."""
+    for key, words in TABLES.choices.items():
+        help_ = next(field.help for field in ATTACH.fields if field.key == key)
+        if key == "dtype":
+            known = {choice.word: choice for choice in words}
+            words = tuple(known.get(name) or tables.Choice(name, "of a field")
+                          for name, _ in TABLES.dtypes)
+            help_ = "the type of a field's numbers, as NumPy calls it; of pictures " + help_
+        yield key, help_, words
+
+
+def choice_name(word):
+    """pillow-12 as Pillow12."""
+    return word if word.isupper() else camel(word.replace("-", "_"), True)
+
+
+def sentence(text):
+    return text[0].upper() + text[1:] + "."
+
+
 def go_name(field):
     return {"dtype": "DType"}.get(field.key) or camel(field.key, True)
 
@@ -59,7 +87,8 @@ def go_option(field):
         name = {"dataset": "Dataset", "transforms": "[]Transform", "sampler": "Sampler",
                 "fields": "[]string"}[field.key]
     else:
-        name = {"text": "string", "boolean": "bool",
+        words = type_of(field.key) if field.key in TABLES.choices else "string"
+        name = {"text": words, "boolean": "bool",
                 "uint": "uint32" if narrow(field) else "uint64"}[field.type]
     return ("*" if zero_counts(field) else "") + name
 
@@ -105,6 +134,21 @@ def go_dataset():
     yield "}"
 
 
+def go_choices():
+    for key, help_, words in choices():
+        name = type_of(key)
+        yield f"// A {name} says {help_}. Empty: the default."
+        yield f"type {name} string"
+        yield ""
+        yield "const ("
+        for choice in words:
+            full = name + choice_name(choice.word)
+            yield f"\t// {full}: {choice.help}."
+            yield f'\t{full} {name} = "{choice.word}"'
+        yield ")"
+        yield ""
+
+
 def go():
     yield f"// Code generated: {MADE}. DO NOT EDIT."
     yield ""
@@ -118,7 +162,7 @@ def go():
     yield ")"
     yield ""
     yield "// Types of numbers, and the bytes of one."
-    yield "var dtypeBytes = map[string]uint64{"
+    yield "var dtypeBytes = map[DType]uint64{"
     width = max(len(name) for name, _ in TABLES.dtypes)
     for name, size in TABLES.dtypes:
         yield f'\t"{name}":{" " * (width - len(name) + 1)}{size},'
@@ -151,6 +195,7 @@ def go():
         yield f'\t{name} = &Error{{Code: {error.number}, Name: "{error.name}"}}'
     yield ")"
     yield ""
+    yield from go_choices()
     yield from go_dataset()
     yield ""
     yield "// Options say what to read and how: the fields of ATTACH, by their names. The zero"
@@ -184,7 +229,8 @@ def go():
             yield f'\t\tout["{field.key}"] = uint64({name})'
             yield "\t}"
         else:
-            yield f'\tout["{field.key}"] = {name}'
+            value = f"string({name})" if field.key in TABLES.choices else name
+            yield f'\tout["{field.key}"] = {value}'
     yield "\treturn out"
     yield "}"
 
@@ -279,6 +325,11 @@ def ts():
     for name, size in TABLES.dtypes:
         yield f'  | "{name}"{";" * (name == TABLES.dtypes[-1][0])}'
     yield ""
+    for key, words in TABLES.choices.items():
+        name = {"dtype": "ImageDType"}.get(key) or type_of(key)
+        yield f"/** {'; '.join(f'{choice.word}: {choice.help}' for choice in words)}. */"
+        yield f"export type {name} = " + " | ".join(f'"{choice.word}"' for choice in words) + ";"
+        yield ""
     yield "/** What the daemon calls its errors. */"
     yield "export type ErrorName ="
     for error in TABLES.errors:
@@ -287,8 +338,10 @@ def ts():
     yield "/** What to read, and how: the fields of ATTACH. */"
     yield "export interface AttachOptions {"
     for field in OPTIONS:
+        words = type_of(field.key) if field.key in TABLES.choices else "string"
+        words = {"DType": "ImageDType"}.get(words, words)
         name = TS_TREES.get(field.key) or {
-            "text": "string", "boolean": "boolean",
+            "text": words, "boolean": "boolean",
             "uint": "number" if narrow(field) else "number | bigint"}[field.type]
         default = ""
         if not field.required and field.type in ("uint", "boolean"):
@@ -311,6 +364,9 @@ def rust_number(value):
 
 
 def rust_type(field):
+    if field.key in TABLES.choices:
+        name = type_of(field.key)
+        return f"Option<{name}>" if field.key == "resize" else name
     return RUST_TREES.get(field.key) or {
         "text": "String", "boolean": "bool", "uint": "u32" if narrow(field) else "u64"}[field.type]
 
@@ -323,7 +379,24 @@ def rust_default(field):
     return "Default::default()"
 
 
+def rust_choices():
+    for key, help_, words in choices():
+        name, default = type_of(key), TABLES.choices[key][0].word
+        yield "choices! {"
+        yield f"    /// {sentence(help_)}"
+        yield f"    {name}, {choice_name(default)};"
+        for choice in words:
+            yield f"    /// {sentence(choice.help)}"
+            yield f'    {choice_name(choice.word)} = "{choice.word}",'
+        yield "}"
+        yield ""
+
+
 def rust_value(field):
+    if field.key == "resize":
+        return 'self.resize.map_or("", Resize::name).into()'
+    if field.key in TABLES.choices:
+        return f"self.{field.key}.said().into()"
     if field.key == "dataset":
         return "self.dataset.value()"
     if field.type == "text" or field.key in TREES:
@@ -340,7 +413,7 @@ def rust():
     yield "use std::path::PathBuf;"
     yield ""
     yield "use crate::msgpack::Value;"
-    yield "use crate::options::{absolute, Call};"
+    yield "use crate::options::{absolute, choices, Call};"
     yield "use crate::token::Token;"
     yield ""
     for name in LIMITS:
@@ -349,11 +422,10 @@ def rust():
     yield ""
     yield "/// Size of a number of this type."
     yield "#[rustfmt::skip]"
-    yield "pub(crate) fn dtype_bytes(dtype: &str) -> Option<u64> {"
-    yield "    Some(match dtype {"
-    yield from (f'        "{name}" => {size},' for name, size in TABLES.dtypes)
-    yield "        _ => return None,"
-    yield "    })"
+    yield "pub(crate) fn dtype_bytes(dtype: DType) -> u64 {"
+    yield "    match dtype {"
+    yield from (f"        DType::{choice_name(name)} => {size}," for name, size in TABLES.dtypes)
+    yield "    }"
     yield "}"
     yield ""
     yield "#[derive(Clone, Copy, PartialEq)]"
@@ -396,6 +468,7 @@ def rust():
     yield from (f'    "{key}",' for key in BYTES)
     yield "];"
     yield ""
+    yield from rust_choices()
     yield "/// What the daemon opens. Only `path` is required, or `parts`. A relative path is made"
     yield "/// absolute."
     yield "#[derive(Clone, Debug, Default, PartialEq)]"
@@ -517,6 +590,48 @@ def java():
     yield "}"
 
 
+def java_choice(key, help_, words):
+    name = type_of(key)
+    yield "// SPDX-License-Identifier: MIT"
+    yield f"// {MADE[0].upper()}{MADE[1:]}."
+    yield "package dev.stoker;"
+    yield ""
+    yield from java_comment("", sentence(help_))
+    yield f"public enum {name} {{"
+    for choice in words:
+        constant = re.sub(r"\W", "_", choice.word).upper()
+        yield f"  /** {sentence(choice.help)} */"
+        yield f'  {constant}("{choice.word}"){";" if choice is words[-1] else ","}'
+        yield ""
+    yield "  private final String word;"
+    yield ""
+    yield f"  {name}(String word) {{"
+    yield "    this.word = word;"
+    yield "  }"
+    yield ""
+    yield "  /** The word of the protocol. */"
+    yield "  @Override"
+    yield "  public String toString() {"
+    yield "    return word;"
+    yield "  }"
+    yield ""
+    yield "  /** By the word of the protocol. */"
+    yield f"  public static {name} of(String word) {{"
+    yield f"    for ({name} one : values()) {{"
+    yield "      if (one.word.equals(word)) return one;"
+    yield "    }"
+    yield f'    throw new StokerException("option", "there is no {name} " + word);'
+    yield "  }"
+    yield "}"
+
+
+def java_comment(indent, text):
+    if len(indent) + len(text) <= 93:
+        return [f"{indent}/** {text} */"]
+    return [f"{indent}/**", *textwrap.wrap(text, 100, initial_indent=f"{indent} * ",
+                                           subsequent_indent=f"{indent} * "), f"{indent} */"]
+
+
 def java_options():
     head = list(java_head())
     yield from head[:-1]
@@ -539,17 +654,17 @@ def java_options():
             continue
         kind = {"transforms": "List<Call>", "sampler": "Call", "fields": "List<String>"}.get(
             field.key) or {"text": "String", "boolean": "boolean", "uint": "long"}[field.type]
+        kind = type_of(field.key) if field.key in TABLES.choices else kind
         name, default = camel(field.key), ""
         if field.type in ("uint", "boolean"):
             value = str(bool(field.default)).lower() if field.type == "boolean" else field.default
             default = f" Default {value}."
         yield ""
         comment = f"{field.help[0].upper()}{field.help[1:]}.{default}"
-        yield from ([f"  /** {comment} */"] if len(comment) <= 91 else
-                    ["  /**", *textwrap.wrap(comment, 100, initial_indent="   * ",
-                                             subsequent_indent="   * "), "   */"])
+        yield from java_comment("  ", comment)
         yield f"  public Options {name}({kind} {name}) {{"
-        yield f'    request.put("{field.key}", {name});'
+        value = f"{name}.toString()" if field.key in TABLES.choices else name
+        yield f'    request.put("{field.key}", {value});'
         yield "    return this;"
         yield "  }"
     yield ""
@@ -740,6 +855,9 @@ FILES = {
     "client/node/lib/tables.js": js,
     "client/node/lib/options.d.ts": ts,
 }
+JAVA = "client/java/src/main/java/dev/stoker"
+FILES.update({f"{JAVA}/{type_of(key)}.java": functools.partial(java_choice, key, help_, words)
+              for key, help_, words in choices()})
 
 
 def main():

@@ -72,6 +72,12 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Choice:
+    word: str
+    help: str
+
+
+@dataclass(frozen=True)
 class Tables:
     constants: dict
     messages: tuple
@@ -81,6 +87,7 @@ class Tables:
     dataset: tuple
     sampler: tuple
     dtypes: tuple  # (name, bytes of a number)
+    choices: dict  # of a text of ATTACH, by its key; the first is the default
     page: int  # newest version of a ring's header
 
 
@@ -155,5 +162,7 @@ def load(path=ROOT / "proto" / "tables.h", rows=ROOT / "proto" / "rows.h",
         keys_of("DATASET_TABLE"),
         keys_of("SAMPLER_TABLE"),
         tuple((name, int(size)) for _, name, size in _rows(_body(layout, "DTYPE_TABLE"))),
+        {name.lower(): tuple(Choice(word, text) for _, word, text in _rows(body))
+         for name, body in re.findall(r"^#define (\w+)_CHOICES\(W\)(.*)$", source, re.M)},
         int(re.search(r"^#define SEGMENT_VERSION (\d+)", layout, re.M).group(1)),
     )

@@ -2,7 +2,20 @@
 /// <reference lib="esnext.disposable" />
 import type { AttachOptions, DType, ErrorName } from "./options.js";
 
-export type { AttachOptions, Dataset, DType, ErrorName } from "./options.js";
+export type {
+  AttachOptions,
+  BadSamples,
+  Dataset,
+  DType,
+  ErrorName,
+  ImageDType,
+  LastBatch,
+  Layout,
+  Order,
+  Pace,
+  Resize,
+  Start,
+} from "./options.js";
 
 /** A whole number: a bigint beyond 2^53. */
 export type Whole = number | bigint;

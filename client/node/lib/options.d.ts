@@ -65,6 +65,30 @@ export type DType =
   | "text"
   | "bytes";
 
+/** float32: numbers of 4 bytes; uint8: bytes, as in the picture; float16: numbers of 2 bytes; bfloat16: numbers of 2 bytes, with the range of float32. */
+export type ImageDType = "float32" | "uint8" | "float16" | "bfloat16";
+
+/** NCHW: channels first; NHWC: channels last. */
+export type Layout = "NCHW" | "NHWC";
+
+/** error: a batch with a bad sample is left out, with an error; substitute: a neighbour takes the place of a bad sample. */
+export type BadSamples = "error" | "substitute";
+
+/** short: the last batch of an epoch has what is left; drop: a last batch that is not whole is left out; pad: it is filled up with the start of the epoch; wrap: it is filled up with the start of the next epoch. */
+export type LastBatch = "short" | "drop" | "pad" | "wrap";
+
+/** position: at epoch and position; live: where the stream is now. */
+export type Start = "position" | "live";
+
+/** auto: goes on without a slower reader after a moment; free: goes on without a slower reader at once; together: waits for slower readers, and they for it. */
+export type Pace = "auto" | "free" | "together";
+
+/** global: shuffled over all samples; shards: shards are shuffled, then runs of samples within them. */
+export type Order = "global" | "shards";
+
+/** pillow-12: as Pillow 12.3 and all before it; pillow-13: as Pillow 13. */
+export type Resize = "pillow-12" | "pillow-13";
+
 /** What the daemon calls its errors. */
 export type ErrorName =
   | "frame" // the length of a frame is 0 or above the limit
@@ -105,9 +129,9 @@ export interface AttachOptions {
   /** List of maps: name, and its parameters. */
   transforms?: readonly Transform[];
   /** Uint8, float16, bfloat16 or float32 (default). */
-  dtype?: string;
+  dtype?: ImageDType;
   /** NCHW (default) or NHWC. */
-  layout?: string;
+  layout?: Layout;
   /** A new order in each epoch. Default true. */
   shuffle?: boolean;
   /** Seed of the order. Default 0. */
@@ -119,7 +143,7 @@ export interface AttachOptions {
   /** One past the last sample to use; a larger value means the end. Default 18446744073709551615. */
   subsetStop?: number | bigint;
   /** Error (default) or substitute. */
-  badSamples?: string;
+  badSamples?: BadSamples;
   /** Rotate images as their EXIF tag says. Default false. */
   exifOrientation?: boolean;
   /** Name shared by the ranks of one training run. */
@@ -131,7 +155,7 @@ export interface AttachOptions {
   /** Samples in a batch of one rank. */
   batchSize: number;
   /** Short (default), drop, pad or wrap. */
-  lastBatch?: string;
+  lastBatch?: LastBatch;
   /** Epoch to start in. Default 0. */
   epoch?: number;
   /** Global position in that epoch to start at. Default 0. */
@@ -149,9 +173,9 @@ export interface AttachOptions {
   /** Pipeline hash in the resume token. */
   expectPipeline?: string;
   /** Position (default), or live: where the stream is now. */
-  start?: string;
+  start?: Start;
   /** Auto (default), free or together. */
-  pace?: string;
+  pace?: Pace;
   /** Weight among the streams of this user. Default 10. */
   priority?: number;
   /** JPEGs may be decoded at 1/2, 1/4 or 1/8 size. Default false. */
@@ -171,11 +195,11 @@ export interface AttachOptions {
   /** Sampling hash in the resume token. */
   expectSampling?: string;
   /** Global (default) or shards: how it is shuffled. */
-  order?: string;
+  order?: Order;
   /** Of the order shards: largest run of samples that is shuffled as one. Default 16384. */
   window?: number;
   /** Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says. */
-  resize?: string;
+  resize?: Resize;
   /** Digest of the description in the resume token. */
   expectDescription?: string;
   /** Of a dataset of kind code: 16 bytes that its producers show, too. */

@@ -10,6 +10,8 @@ export async function epoch(token?: Token): Promise<bigint> {
     orderSeed: 2n ** 63n,
     token,
   };
+  // @ts-expect-error: there is no such word
+  options.lastBatch = "torn";
   // @ts-expect-error: there is no such option
   options.batch_size = 4;
   const reader = await attach(options, { timeoutMs: 1000 });

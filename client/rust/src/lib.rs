@@ -50,5 +50,7 @@ pub use msgpack::Value;
 pub use options::Call;
 pub use reader::{Client, Reader, Warn};
 pub use ring::{Element, Field};
-pub use tables::{Dataset, Options};
+pub use tables::{
+    BadSamples, DType, Dataset, LastBatch, Layout, Options, Order, Pace, Resize, Start,
+};
 pub use token::{Place, Token};

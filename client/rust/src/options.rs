@@ -43,6 +43,58 @@ impl From<Call> for Value {
     }
 }
 
+/// An enum whose values are words of the protocol: its name and default, then each value's.
+macro_rules! choices {
+    ($(#[$help:meta])* $name:ident, $default:ident;
+     $($(#[$says:meta])* $value:ident = $word:literal,)*) => {
+        $(#[$help])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$says])* $value,)*
+        }
+
+        impl $name {
+            /// The word of the protocol.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($name::$value => $word,)*
+                }
+            }
+
+            /// ... which is absent where it is the default.
+            #[allow(dead_code)] // of resize, whose default is not this one
+            pub(crate) fn said(self) -> &'static str {
+                if self == $name::default() { "" } else { self.name() }
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name::$default
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = crate::error::Error;
+
+            fn from_str(word: &str) -> Result<$name, Self::Err> {
+                match word {
+                    $($word => Ok($name::$value),)*
+                    _ => Err(crate::error::Error::Option(format!(
+                        "there is no {} {word:?}", stringify!($name)))),
+                }
+            }
+        }
+    };
+}
+pub(crate) use choices;
+
 /// From a path: a text, a `String`, a `PathBuf`, or a reference to one.
 ///
 /// ```

@@ -18,7 +18,7 @@ use crate::msgpack::Value;
 use crate::options::request_of;
 use crate::ring::{Field, Ring};
 use crate::share::Share;
-use crate::tables::Options;
+use crate::tables::{Options, Start};
 use crate::token::{self, Place, Token};
 
 mod away;
@@ -200,7 +200,7 @@ impl Reader {
         if let Some(token) = &self.options.token {
             self.at = Place { epoch: token.epoch, position: token.position };
         }
-        if self.options.start == "live" {
+        if self.options.start == Start::Live {
             let ours = u64::from(self.options.rank) * u64::from(self.options.batch_size);
             let position = attached.uint("position").checked_sub(ours);
             let Some(position) = position.filter(|position| *position < self.samples) else {

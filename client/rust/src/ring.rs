@@ -10,7 +10,7 @@ use rustix::fs::{fcntl_get_seals, fstat, SealFlags};
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 
 use crate::message::Run;
-use crate::tables::dtype_bytes;
+use crate::tables::{dtype_bytes, DType};
 
 const MAGIC: &[u8] = b"stoker\r\n";
 pub(crate) const VERSION: u32 = 2; // the newest that is read
@@ -41,8 +41,8 @@ const WIDE: Layout =
 pub struct Field {
     /// "image", "label", "index", or what the options ask for further.
     pub name: String,
-    /// As NumPy calls it, "float32"; and "bfloat16", "text" (UTF-8), "bytes".
-    pub dtype: String,
+    /// Of its numbers; a text is UTF-8.
+    pub dtype: DType,
     /// Of one sample; empty: one number. 0: any number if ragged, else as in `Batch::fields`.
     pub shape: Vec<usize>,
     /// Of one sample, or the largest; of a ragged one, to the next one.
@@ -99,33 +99,35 @@ fn is_sized(shape: &[u32]) -> bool {
 pub trait Element: sealed::Sealed + Copy + 'static {}
 
 mod sealed {
+    use crate::tables::DType;
+
     /// All bit patterns are values of the type.
     pub trait Sealed {
-        fn holds(dtype: &str) -> bool;
+        fn holds(dtype: DType) -> bool;
     }
 }
 
 macro_rules! element {
-    ($($kind:ty: $($dtype:literal)|+;)*) => {$(
+    ($($kind:ty: $($dtype:ident)|+;)*) => {$(
         impl Element for $kind {}
         impl sealed::Sealed for $kind {
-            fn holds(dtype: &str) -> bool {
-                matches!(dtype, $($dtype)|+)
+            fn holds(dtype: DType) -> bool {
+                matches!(dtype, $(DType::$dtype)|+)
             }
         }
     )*};
 }
 element! {
-    u8: "uint8" | "bool" | "text" | "bytes";
-    i8: "int8";
-    u16: "uint16" | "float16" | "bfloat16";
-    i16: "int16";
-    u32: "uint32";
-    i32: "int32";
-    f32: "float32";
-    u64: "uint64";
-    i64: "int64";
-    f64: "float64";
+    u8: Uint8 | Bool | Text | Bytes;
+    i8: Int8;
+    u16: Uint16 | Float16 | Bfloat16;
+    i16: Int16;
+    u32: Uint32;
+    i32: Int32;
+    f32: Float32;
+    u64: Uint64;
+    i64: Int64;
+    f64: Float64;
 }
 
 pub(crate) struct Ring {
@@ -230,18 +232,19 @@ impl Ring {
             }
         }
         match self.field("index") {
-            Some(index) if index.dtype == "int64" && index.shape.is_empty() => Ok(()),
+            Some(index) if index.dtype == DType::Int64 && index.shape.is_empty() => Ok(()),
             _ => Err("the field index of the ring is not one int64".into()),
         }
     }
 
     fn parse_field(&mut self, row: &[u8], layout: &Layout, begin: u64) -> Result<(), String> {
         let name = padded(&row[..layout.name]);
-        let dtype = padded(&row[layout.name..layout.name + 16]);
+        let dtype = padded(&row[layout.name..layout.name + 16]).parse();
         let kind = layout.kind.map_or(PLAIN, |at| u32_at(row, at));
-        let Some(item) = dtype_bytes(&dtype).filter(|_| kind <= SIZED) else {
+        let (Ok(dtype), PLAIN | RAGGED | SIZED) = (dtype, kind) else {
             return Ok(()); // of a newer daemon
         };
+        let item = dtype_bytes(dtype);
         let dims = u32_at(row, layout.dims);
         if name.is_empty() || self.field(&name).is_some() || dims > layout.dims_max {
             return Err(format!("the ring's field {name:?} has no valid name or shape"));
@@ -332,7 +335,7 @@ impl Ring {
 
     /// The same as numbers; None if the field has others.
     pub fn array<T: Element>(&self, field: &Field, run: Run) -> Option<&[T]> {
-        if !T::holds(&field.dtype) || field.ragged {
+        if !T::holds(field.dtype) || field.ragged {
             return None;
         }
         // SAFETY: all bit patterns are values of T.

@@ -3,7 +3,7 @@
 //! Knows no connection.
 
 use crate::message::Message;
-use crate::tables::Options;
+use crate::tables::{LastBatch, Options};
 use crate::token::Place;
 
 pub(crate) struct Share {
@@ -14,17 +14,9 @@ pub(crate) struct Share {
     all: u64,
     /// Where that of this rank begins in it.
     offset: u64,
-    last: Last,
+    last: LastBatch,
     /// With Buckets: which run of one size is where, only the daemon knows.
     sized: bool,
-}
-
-#[derive(PartialEq)]
-enum Last {
-    Short,
-    Drop,
-    Pad,
-    Wrap,
 }
 
 impl Share {
@@ -35,12 +27,7 @@ impl Share {
             size,
             all: size * u64::from(options.world),
             offset: size * u64::from(options.rank),
-            last: match options.last_batch.as_str() {
-                "drop" => Last::Drop,
-                "pad" => Last::Pad,
-                "wrap" => Last::Wrap,
-                _ => Last::Short,
-            },
+            last: options.last_batch,
             sized,
         }
     }
@@ -51,13 +38,13 @@ impl Share {
             return at;
         }
         let least = match self.last {
-            Last::Drop => self.all,
-            Last::Short => self.offset + 1,
-            Last::Pad | Last::Wrap => 1,
+            LastBatch::Drop => self.all,
+            LastBatch::Short => self.offset + 1,
+            LastBatch::Pad | LastBatch::Wrap => 1,
         };
         if self.samples.saturating_sub(at.position) < least {
             let over = match self.last {
-                Last::Wrap => at.position.saturating_sub(self.samples),
+                LastBatch::Wrap => at.position.saturating_sub(self.samples),
                 _ => 0,
             };
             at = Place { epoch: at.epoch + 1, position: over };
@@ -69,10 +56,10 @@ impl Share {
     fn after(&self, first: Place) -> Place {
         let begin = first.position - self.offset;
         let left = self.samples - begin;
-        if left > self.all && (self.last != Last::Drop || left - self.all >= self.all) {
+        if left > self.all && (self.last != LastBatch::Drop || left - self.all >= self.all) {
             return Place { epoch: first.epoch, position: begin + self.all };
         }
-        let position = if self.last == Last::Wrap { self.all - left } else { 0 };
+        let position = if self.last == LastBatch::Wrap { self.all - left } else { 0 };
         Place { epoch: first.epoch + 1, position }
     }
 
@@ -87,7 +74,7 @@ impl Share {
         };
         let good = if message.name == "batch" {
             let left = match self.last {
-                Last::Short => self.samples - first.position,
+                LastBatch::Short => self.samples - first.position,
                 _ => self.size,
             };
             inside == 0 && message.uint("count") == left.min(self.size)

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::msgpack::Value;
-use crate::options::{absolute, Call};
+use crate::options::{absolute, choices, Call};
 use crate::token::Token;
 
 pub(crate) const VERSION: u64 = 1;
@@ -16,27 +16,26 @@ pub(crate) const NODES_MAX: u64 = 8192;
 
 /// Size of a number of this type.
 #[rustfmt::skip]
-pub(crate) fn dtype_bytes(dtype: &str) -> Option<u64> {
-    Some(match dtype {
-        "bool" => 1,
-        "int8" => 1,
-        "uint8" => 1,
-        "int16" => 2,
-        "uint16" => 2,
-        "float16" => 2,
-        "bfloat16" => 2,
-        "int32" => 4,
-        "uint32" => 4,
-        "float32" => 4,
-        "int64" => 8,
-        "uint64" => 8,
-        "float64" => 8,
-        "complex64" => 8,
-        "complex128" => 16,
-        "text" => 1,
-        "bytes" => 1,
-        _ => return None,
-    })
+pub(crate) fn dtype_bytes(dtype: DType) -> u64 {
+    match dtype {
+        DType::Bool => 1,
+        DType::Int8 => 1,
+        DType::Uint8 => 1,
+        DType::Int16 => 2,
+        DType::Uint16 => 2,
+        DType::Float16 => 2,
+        DType::Bfloat16 => 2,
+        DType::Int32 => 4,
+        DType::Uint32 => 4,
+        DType::Float32 => 4,
+        DType::Int64 => 8,
+        DType::Uint64 => 8,
+        DType::Float64 => 8,
+        DType::Complex64 => 8,
+        DType::Complex128 => 16,
+        DType::Text => 1,
+        DType::Bytes => 1,
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -545,6 +544,114 @@ pub(crate) const BYTES: &[&str] = &[
     "resize",
 ];
 
+choices! {
+    /// The type of a field's numbers, as NumPy calls it; of pictures uint8, float16, bfloat16 or float32 (default).
+    DType, Float32;
+    /// Of a field.
+    Bool = "bool",
+    /// Of a field.
+    Int8 = "int8",
+    /// Bytes, as in the picture.
+    Uint8 = "uint8",
+    /// Of a field.
+    Int16 = "int16",
+    /// Of a field.
+    Uint16 = "uint16",
+    /// Numbers of 2 bytes.
+    Float16 = "float16",
+    /// Numbers of 2 bytes, with the range of float32.
+    Bfloat16 = "bfloat16",
+    /// Of a field.
+    Int32 = "int32",
+    /// Of a field.
+    Uint32 = "uint32",
+    /// Numbers of 4 bytes.
+    Float32 = "float32",
+    /// Of a field.
+    Int64 = "int64",
+    /// Of a field.
+    Uint64 = "uint64",
+    /// Of a field.
+    Float64 = "float64",
+    /// Of a field.
+    Complex64 = "complex64",
+    /// Of a field.
+    Complex128 = "complex128",
+    /// Of a field.
+    Text = "text",
+    /// Of a field.
+    Bytes = "bytes",
+}
+
+choices! {
+    /// NCHW (default) or NHWC.
+    Layout, NCHW;
+    /// Channels first.
+    NCHW = "NCHW",
+    /// Channels last.
+    NHWC = "NHWC",
+}
+
+choices! {
+    /// Error (default) or substitute.
+    BadSamples, Error;
+    /// A batch with a bad sample is left out, with an error.
+    Error = "error",
+    /// A neighbour takes the place of a bad sample.
+    Substitute = "substitute",
+}
+
+choices! {
+    /// Short (default), drop, pad or wrap.
+    LastBatch, Short;
+    /// The last batch of an epoch has what is left.
+    Short = "short",
+    /// A last batch that is not whole is left out.
+    Drop = "drop",
+    /// It is filled up with the start of the epoch.
+    Pad = "pad",
+    /// It is filled up with the start of the next epoch.
+    Wrap = "wrap",
+}
+
+choices! {
+    /// Position (default), or live: where the stream is now.
+    Start, Position;
+    /// At epoch and position.
+    Position = "position",
+    /// Where the stream is now.
+    Live = "live",
+}
+
+choices! {
+    /// Auto (default), free or together.
+    Pace, Auto;
+    /// Goes on without a slower reader after a moment.
+    Auto = "auto",
+    /// Goes on without a slower reader at once.
+    Free = "free",
+    /// Waits for slower readers, and they for it.
+    Together = "together",
+}
+
+choices! {
+    /// Global (default) or shards: how it is shuffled.
+    Order, Global;
+    /// Shuffled over all samples.
+    Global = "global",
+    /// Shards are shuffled, then runs of samples within them.
+    Shards = "shards",
+}
+
+choices! {
+    /// Whose bytes a resize makes: pillow-12 (absent) or pillow-13.
+    Resize, Pillow12;
+    /// As Pillow 12.3 and all before it.
+    Pillow12 = "pillow-12",
+    /// As Pillow 13.
+    Pillow13 = "pillow-13",
+}
+
 /// What the daemon opens. Only `path` is required, or `parts`. A relative path is made
 /// absolute.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -624,9 +731,9 @@ pub struct Options {
     /// List of maps: name, and its parameters.
     pub transforms: Vec<Call>,
     /// Uint8, float16, bfloat16 or float32 (default).
-    pub dtype: String,
+    pub dtype: DType,
     /// NCHW (default) or NHWC.
-    pub layout: String,
+    pub layout: Layout,
     /// A new order in each epoch.
     pub shuffle: bool,
     /// Seed of the order.
@@ -638,7 +745,7 @@ pub struct Options {
     /// One past the last sample to use; a larger value means the end.
     pub subset_stop: u64,
     /// Error (default) or substitute.
-    pub bad_samples: String,
+    pub bad_samples: BadSamples,
     /// Rotate images as their EXIF tag says.
     pub exif_orientation: bool,
     /// Name shared by the ranks of one training run.
@@ -650,7 +757,7 @@ pub struct Options {
     /// Samples in a batch of one rank.
     pub batch_size: u32,
     /// Short (default), drop, pad or wrap.
-    pub last_batch: String,
+    pub last_batch: LastBatch,
     /// Epoch to start in.
     pub epoch: u32,
     /// Global position in that epoch to start at.
@@ -668,9 +775,9 @@ pub struct Options {
     /// Pipeline hash in the resume token.
     pub expect_pipeline: String,
     /// Position (default), or live: where the stream is now.
-    pub start: String,
+    pub start: Start,
     /// Auto (default), free or together.
-    pub pace: String,
+    pub pace: Pace,
     /// Weight among the streams of this user.
     pub priority: u32,
     /// JPEGs may be decoded at 1/2, 1/4 or 1/8 size.
@@ -690,11 +797,11 @@ pub struct Options {
     /// Sampling hash in the resume token.
     pub expect_sampling: String,
     /// Global (default) or shards: how it is shuffled.
-    pub order: String,
+    pub order: Order,
     /// Of the order shards: largest run of samples that is shuffled as one.
     pub window: u32,
     /// Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says.
-    pub resize: String,
+    pub resize: Option<Resize>,
     /// Digest of the description in the resume token.
     pub expect_description: String,
     /// Of a dataset of kind code: 16 bytes that its producers show, too.
@@ -757,20 +864,20 @@ impl Options {
         HashMap::from([
             ("dataset", self.dataset.value()),
             ("transforms", self.transforms.clone().into()),
-            ("dtype", self.dtype.clone().into()),
-            ("layout", self.layout.clone().into()),
+            ("dtype", self.dtype.said().into()),
+            ("layout", self.layout.said().into()),
             ("shuffle", self.shuffle.into()),
             ("order_seed", self.order_seed.into()),
             ("augment_seed", self.augment_seed.into()),
             ("subset_start", self.subset_start.into()),
             ("subset_stop", self.subset_stop.into()),
-            ("bad_samples", self.bad_samples.clone().into()),
+            ("bad_samples", self.bad_samples.said().into()),
             ("exif_orientation", self.exif_orientation.into()),
             ("job", self.job.clone().into()),
             ("rank", self.rank.into()),
             ("world", self.world.into()),
             ("batch_size", self.batch_size.into()),
-            ("last_batch", self.last_batch.clone().into()),
+            ("last_batch", self.last_batch.said().into()),
             ("epoch", self.epoch.into()),
             ("position", self.position.into()),
             ("epochs", self.epochs.into()),
@@ -779,8 +886,8 @@ impl Options {
             ("expect_dataset", self.expect_dataset.clone().into()),
             ("expect_names", self.expect_names.clone().into()),
             ("expect_pipeline", self.expect_pipeline.clone().into()),
-            ("start", self.start.clone().into()),
-            ("pace", self.pace.clone().into()),
+            ("start", self.start.said().into()),
+            ("pace", self.pace.said().into()),
             ("priority", self.priority.into()),
             ("draft", self.draft.into()),
             ("fields", self.fields.clone().into()),
@@ -790,9 +897,9 @@ impl Options {
             ("echo_window", self.echo_window.into()),
             ("views", self.views.into()),
             ("expect_sampling", self.expect_sampling.clone().into()),
-            ("order", self.order.clone().into()),
+            ("order", self.order.said().into()),
             ("window", self.window.into()),
-            ("resize", self.resize.clone().into()),
+            ("resize", self.resize.map_or("", Resize::name).into()),
             ("expect_description", self.expect_description.clone().into()),
             ("secret", self.secret.clone().into()),
         ])

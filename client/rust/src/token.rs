@@ -7,7 +7,7 @@ use serde::{de, Deserialize, Deserializer, Serialize};
 use crate::error::Error;
 use crate::message::{type_of, Message};
 use crate::msgpack::Value;
-use crate::tables::{Kind, Options, BYTES};
+use crate::tables::{Kind, Options, Resize, BYTES};
 
 const VERSION: u64 = 2;
 const PILLOW_12: &str = "pillow-12";
@@ -281,13 +281,13 @@ pub(crate) fn settle_resize(
     known: bool,
     warn: &dyn Fn(&str),
 ) -> Result<String, Error> {
-    let asked = Some(options.resize.as_str()).filter(|asked| !asked.is_empty());
+    let asked = options.resize.map(Resize::name);
     let mut must = asked;
     if let Some(token) = &options.token {
         let said = token.resize();
         let theirs = said.unwrap_or(PILLOW_12);
         if asked.is_some_and(|asked| asked != theirs) {
-            return Err(Error::token("resize", theirs, &options.resize));
+            return Err(Error::token("resize", theirs, asked.unwrap_or_default()));
         }
         if said.is_none() && asked.is_none() {
             warn(OLD_TOKEN);

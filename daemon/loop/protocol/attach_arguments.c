@@ -58,35 +58,32 @@ static int take_said(struct attach_arguments *out, const struct message_attach *
 }
 
 /* One of a few words; the first is the default. -1 if it is none of them. */
-static int choose(struct text text, const char *const *words, int count)
+static int choose(struct text text, const char *const *words)
 {
 	if (text.size == 0)
 		return 0;
-	for (int i = 0; i < count; i++)
+	for (int i = 0; words[i]; i++)
 		if (text_equals(text, words[i]))
 			return i;
 	return -1;
 }
 
+#define WORD(word, help) word,
+#define CHOOSE(text, choices) choose(text, (const char *const[]){choices(WORD) NULL})
+
 int attach_resize(struct text text)
 {
-	static const char *const resizes[] = {"pillow-12", "pillow-13"};
-	return choose(text, resizes, 2);
+	return CHOOSE(text, RESIZE_CHOICES);
 }
 
 /* NULL, or what is wrong with a word. */
 static const char *take_words(struct attach_arguments *out, const struct message_attach *attach)
 {
-	static const char *const last[] = {"short", "drop", "pad", "wrap"};
-	static const char *const bad[] = {"error", "substitute"};
-	static const char *const paces[] = {"auto", "free", "together"};
-	static const char *const starts[] = {"position", "live"};
-	static const char *const orders[] = {"global", "shards"};
-	int start = choose(attach->start, starts, 2);
-	int last_batch = choose(attach->last_batch, last, 4);
-	int bad_samples = choose(attach->bad_samples, bad, 2);
-	int pace = choose(attach->pace, paces, 3);
-	int order = choose(attach->order, orders, 2);
+	int start = CHOOSE(attach->start, START_CHOICES);
+	int last_batch = CHOOSE(attach->last_batch, LAST_BATCH_CHOICES);
+	int bad_samples = CHOOSE(attach->bad_samples, BAD_SAMPLES_CHOICES);
+	int pace = CHOOSE(attach->pace, PACE_CHOICES);
+	int order = CHOOSE(attach->order, ORDER_CHOICES);
 	if (last_batch < 0)
 		return "last_batch must be short, drop, pad or wrap";
 	if (bad_samples < 0)

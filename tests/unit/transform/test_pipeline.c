@@ -3,6 +3,7 @@
  * The pipeline's checks: canonical text, sizes, what is refused and with which message. FAULTS 42
  * (wrong types, ranges).
  */
+#include "proto/tables.h"
 #include "tests/unit/list.h"
 
 static void check_text(const struct value list, const char *dtype, const char *layout,
@@ -139,6 +140,23 @@ static void test_unknown_words_are_named(void **state)
 		NAMED("Pad", KEY("padding", UINT(4)), KEY("padding_mode", TEXT("wrap"))));
 	check_refused((struct value)LIST(CROP), "float64", "", "dtype: 'float64' is none of");
 	check_refused((struct value)LIST(CROP), "", "CHW", "layout: 'CHW' is none of");
+}
+
+#define WORD(word, help) word,
+
+/* Words that the clients' types have are known here. */
+static void test_words_of_the_table(void **state)
+{
+	static const char *const dtypes[] = {DTYPE_CHOICES(WORD) NULL};
+	static const char *const layouts[] = {LAYOUT_CHOICES(WORD) NULL};
+	(void)state;
+	for (const char *const *dtype = dtypes; *dtype; dtype++)
+		for (const char *const *layout = layouts; *layout; layout++) {
+			char want[64];
+			(void)snprintf(want, sizeof(want), "CenterCrop(size=(4, 4))|%s|%s", *dtype,
+				       *layout);
+			check_text((struct value)LIST(CROP), *dtype, *layout, want);
+		}
 }
 
 static void test_wrong_values_are_named(void **state)
@@ -301,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_equal_text_equal_hash),
 		cmocka_unit_test(test_output),
 		cmocka_unit_test(test_unknown_words_are_named),
+		cmocka_unit_test(test_words_of_the_table),
 		cmocka_unit_test(test_wrong_values_are_named),
 		cmocka_unit_test(test_wrong_lists),
 		cmocka_unit_test(test_wrong_lists_in_lists),

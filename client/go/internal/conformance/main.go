@@ -143,7 +143,7 @@ func (p *program) attached(ctx context.Context) error {
 	var fields []string
 	for _, field := range p.reader.Fields() {
 		shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(field.Shape), "[]"), " ", "x")
-		fields = append(fields, field.Name+":"+field.DType+":"+shape)
+		fields = append(fields, field.Name+":"+string(field.DType)+":"+shape)
 	}
 	dataset, pipeline, sampling := p.reader.Hashes()
 	fmt.Printf("attached samples=%d batches=%d dataset=%s pipeline=%s sampling=%s fields=%s\n",

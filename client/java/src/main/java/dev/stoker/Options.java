@@ -24,14 +24,14 @@ public final class Options {
   }
 
   /** Uint8, float16, bfloat16 or float32 (default). */
-  public Options dtype(String dtype) {
-    request.put("dtype", dtype);
+  public Options dtype(DType dtype) {
+    request.put("dtype", dtype.toString());
     return this;
   }
 
   /** NCHW (default) or NHWC. */
-  public Options layout(String layout) {
-    request.put("layout", layout);
+  public Options layout(Layout layout) {
+    request.put("layout", layout.toString());
     return this;
   }
 
@@ -68,8 +68,8 @@ public final class Options {
   }
 
   /** Error (default) or substitute. */
-  public Options badSamples(String badSamples) {
-    request.put("bad_samples", badSamples);
+  public Options badSamples(BadSamples badSamples) {
+    request.put("bad_samples", badSamples.toString());
     return this;
   }
 
@@ -98,8 +98,8 @@ public final class Options {
   }
 
   /** Short (default), drop, pad or wrap. */
-  public Options lastBatch(String lastBatch) {
-    request.put("last_batch", lastBatch);
+  public Options lastBatch(LastBatch lastBatch) {
+    request.put("last_batch", lastBatch.toString());
     return this;
   }
 
@@ -152,14 +152,14 @@ public final class Options {
   }
 
   /** Position (default), or live: where the stream is now. */
-  public Options start(String start) {
-    request.put("start", start);
+  public Options start(Start start) {
+    request.put("start", start.toString());
     return this;
   }
 
   /** Auto (default), free or together. */
-  public Options pace(String pace) {
-    request.put("pace", pace);
+  public Options pace(Pace pace) {
+    request.put("pace", pace.toString());
     return this;
   }
 
@@ -218,8 +218,8 @@ public final class Options {
   }
 
   /** Global (default) or shards: how it is shuffled. */
-  public Options order(String order) {
-    request.put("order", order);
+  public Options order(Order order) {
+    request.put("order", order.toString());
     return this;
   }
 
@@ -232,8 +232,8 @@ public final class Options {
   /**
    * Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the token says.
    */
-  public Options resize(String resize) {
-    request.put("resize", resize);
+  public Options resize(Resize resize) {
+    request.put("resize", resize.toString());
     return this;
   }
 

@@ -40,7 +40,7 @@ final class Ring {
   record Row(Field field, long offset, boolean sized) {
     /** Bytes of a sample of one pixel, which a slot has room for. */
     private long least() {
-      long size = Tables.DTYPES.get(field.dtype());
+      long size = Tables.DTYPES.get(field.dtype().toString());
       for (int edge : field.shape()) size *= Math.max(edge, 1);
       return size;
     }
@@ -129,7 +129,7 @@ final class Ring {
       if (row(name) == null) throw new ProtocolException("the ring has no field " + name);
     }
     Field index = row("index").field();
-    if (!index.dtype().equals("int64") || !index.shape().isEmpty()) {
+    if (index.dtype() != DType.INT64 || !index.shape().isEmpty()) {
       throw new ProtocolException("the field index of the ring is not one int64");
     }
   }
@@ -221,7 +221,8 @@ final class Ring {
     } catch (ArithmeticException e) {
       throw new ProtocolException("the ring's field " + name + " is outside of it");
     }
-    rows.add(new Row(new Field(name, dtype, List.copyOf(shape), stride, ragged), offset, sized));
+    Field field = new Field(name, DType.of(dtype), List.copyOf(shape), stride, ragged);
+    rows.add(new Row(field, offset, sized));
   }
 
   /** Has it two zeros, side by side, for a height and a width? */
@@ -245,7 +246,7 @@ final class Ring {
     List<Long> shape = new ArrayList<>();
     long at = raggedAt(field.shape().size());
     try {
-      long size = Tables.DTYPES.get(field.dtype());
+      long size = Tables.DTYPES.get(field.dtype().toString());
       for (int d = 0; d < field.shape().size(); d++) {
         long edge = u64(whole, 8L * d);
         long known = field.shape().get(d);

@@ -110,9 +110,14 @@ final class Conformance {
               };
           try {
             for (var method : Options.class.getMethods()) {
-              if (method.getName().equals(camel(key))) method.invoke(out, given);
+              if (!method.getName().equals(camel(key))) continue;
+              Class<?> kind = method.getParameterTypes()[0];
+              method.invoke(
+                  out,
+                  kind.isEnum() ? kind.getMethod("of", String.class).invoke(null, given) : given);
             }
           } catch (ReflectiveOperationException e) {
+            if (e.getCause() instanceof StokerException said) throw said;
             throw new IllegalArgumentException(key, e);
           }
         });
