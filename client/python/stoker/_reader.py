@@ -214,7 +214,8 @@ class Reader:
     def _left_open(self, theirs: Identity) -> Dict[str, Any]:
         """The fields of the description which a state decides about, and has otherwise than this
         reader: whose resizes, and how long the runs of Buckets are, if the program does not say."""
-        ours, fields = self._known(), {}
+        ours = self._known()
+        fields: Dict[str, Any] = {}
         if self._asked_resize is None and theirs.resize != self.resize:
             fields["resize"] = theirs.resize
         run = _buckets.run_of(theirs.description.get("transforms"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import time
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ _MADE, _SINCE, _LIMIT = range(3)  # samples; monotonic seconds, 0: idle; seconds
 class Line:
     """One producer's."""
 
-    def __init__(self, numbers: memoryview) -> None:
+    def __init__(self, numbers: Any) -> None:
         self._numbers = numbers
         self._made, self._limit_s = numbers[_MADE], numbers[_LIMIT]
 

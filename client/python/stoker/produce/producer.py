@@ -51,7 +51,8 @@ def sample() -> Sample:
     if found is None:
         raise RuntimeError("stoker.sample() is for code that a producer calls: a stoker.Source or "
                            "stoker.Map")
-    return Sample(*found[0][:3], seed=found[1])
+    index, epoch, position = found[0][:3]
+    return Sample(index, epoch, position, found[1])
 
 
 def place_of_producer() -> Optional[Tuple[int, int]]:

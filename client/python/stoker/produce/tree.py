@@ -23,7 +23,7 @@ DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "float16", "int32", "uint3
           "int64", "uint64", "float64", "complex64", "complex128")
 
 
-_TEXTS = {str: "text", bytes: "bytes"}
+_TEXTS: Dict[type, str] = {str: "text", bytes: "bytes"}
 _STEP = 64  # bytes, by which rooms grow
 _ROOM_LEAST = 256
 _SPARE, _GROWTH = 2.0, 1.5  # of the first sample, and of one that had no room
