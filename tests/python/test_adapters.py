@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
@@ -158,6 +160,128 @@ def test_jax_may_write_where_the_images_were(near, folder):
         for wanted in before:
             compare([(plus(images), labels) for images, labels in stoker.jax.arrays(loader)],
                     wanted)
+
+
+@pytest.mark.parametrize("name", ["jax", "tensorflow"])
+def test_batches_of_sizes_of_their_own(near, tmp_path, name):
+    pytest.importorskip(name)
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "a").mkdir()
+    for number in range(12):
+        size = (40, 60) if number % 3 else (60, 40)
+        image.new("RGB", size, (number, 0, 0)).save(tmp_path / "a" / f"{number:02}.png")
+    with near.loader(str(tmp_path), batch_size=4, seed=3, dtype="uint8",
+                     transforms=[stoker.Buckets([(48, 32), (32, 48)])]) as loader:
+        if name == "jax":
+            from stoker.jax import arrays
+        else:
+            from stoker.tf import dataset as arrays
+        got = list(arrays(loader))
+        assert {tuple(images.shape[2:]) for images, _ in got} == {(48, 32), (32, 48)}
+        loader.set_epoch(0)
+        compare(got, list(loader))
+
+
+CROPS = {"large": (2, [stoker.RandomResizedCrop(12)]), "small": (3, [stoker.Resize((6, 6))])}
+
+
+def same_crops(got, loader):
+    """They are what the loader gives."""
+    loader.set_epoch(0)
+    for (images, labels), (wanted, their_labels) in zip(got, loader):
+        assert list(images) == ["large", "small"]
+        assert np.array_equal(np.asarray(labels), their_labels)
+        assert all(np.array_equal(np.asarray(images[name]).view(wanted[name].dtype), wanted[name])
+                   for name in wanted)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bfloat16"])
+def test_crops_in_jax(near, folder, dtype):
+    jax = pytest.importorskip("jax")
+    import stoker.jax
+    with near.loader(folder, batch_size=8, seed=3, crops=CROPS, dtype=dtype) as loader:
+        got = list(stoker.jax.arrays(loader))
+        assert got[0][0]["small"].shape == (8, 3, 3, 6, 6) and got[0][0]["large"].dtype == dtype
+        assert len(got) == 3 and isinstance(got[0][0]["large"], jax.Array)
+        same_crops(got, loader)
+
+
+def test_crops_in_tf_data(near, folder):
+    pytest.importorskip("tensorflow")
+    import stoker.tf
+    with near.loader(folder, batch_size=8, seed=3, crops=CROPS) as loader:
+        dataset = stoker.tf.dataset(loader)
+        assert dataset.element_spec[0]["large"].shape.as_list() == [None, 2, 3, 12, 12]
+        got = list(dataset)
+        assert len(got) == 3
+        same_crops(got, loader)
+
+
+class Pair(NamedTuple):
+    x: Any
+    y: Any
+
+
+def own_array(index):
+    return np.full((40, 50), index, np.float32)
+
+
+def own_tree(index):
+    return {"b": np.arange(3, dtype=np.int32) + index,
+            "a": Pair(np.float32(index), [np.uint8(index), f"t\xe9 {index}"])}
+
+
+def own_ragged(index):
+    return np.full((index % 3, 4), index, np.float32), np.arange(index, dtype=np.int32), b"b\0b"
+
+
+@pytest.fixture(name="own")
+def fixture_own(near, tmp_path, monkeypatch):
+    """Makes a loader of own code."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # where the secret lies
+    tmp_path.chmod(0o700)
+    loaders = []
+
+    def make(function, **options):
+        loaders.append(near.loader(stoker.Source(function, 10, gives="arrays", **options),
+                                   batch_size=4, shuffle=False, num_workers=1))
+        return loaders[-1]
+    yield make
+    for loader in loaders:
+        loader.close()
+
+
+def test_own_code_in_jax(own):
+    jax = pytest.importorskip("jax")
+    import stoker.jax
+    whole = list(stoker.jax.arrays(own(own_array)))
+    assert all(isinstance(batch, jax.Array) for batch in whole)
+    assert np.concatenate(whole)[:, 0, 0].tolist() == list(range(10))
+    first = next(stoker.jax.arrays(own(own_tree)))
+    assert isinstance(first["a"], Pair) and isinstance(first["b"], jax.Array)
+    assert first["b"].tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5]]
+    assert first["a"].x.dtype == np.float32 and first["a"].y[0].tolist() == [0, 1, 2, 3]
+    assert first["a"].y[1] == ["t\xe9 0", "t\xe9 1", "t\xe9 2", "t\xe9 3"]
+    boxes, _, texts = next(stoker.jax.arrays(own(own_ragged, ragged=True)))
+    assert [box.shape for box in boxes] == [(0, 4), (1, 4), (2, 4), (0, 4)]
+    assert all(isinstance(box, jax.Array) for box in boxes) and texts == [b"b\0b"] * 4
+
+
+def test_own_code_in_tf_data(own):
+    pytest.importorskip("tensorflow")
+    import stoker.tf
+    whole = stoker.tf.dataset(own(own_array), epochs=2)
+    assert whole.element_spec.shape.as_list() == [None, 40, 50]
+    assert [int(row) for batch in whole for row in batch[:, 0, 0]] == list(range(10)) * 2
+    first = next(iter(stoker.tf.dataset(own(own_tree))))
+    assert isinstance(first["a"], Pair) and first["a"].x.numpy().tolist() == [0, 1, 2, 3]
+    assert first["b"].numpy().tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5]]
+    assert [text.decode() for text in first["a"].y[1].numpy()] == [
+        "t\xe9 0", "t\xe9 1", "t\xe9 2", "t\xe9 3"]
+    boxes, counts, texts = next(iter(stoker.tf.dataset(own(own_ragged, ragged=True))))
+    assert boxes.to_list() == [[], [[1.0] * 4], [[2.0] * 4] * 2, []]
+    assert counts.to_list() == [[], [0], [0, 1], [0, 1, 2]]
+    assert texts.numpy().tolist() == [b"b\0b"] * 4
 
 
 def test_jax_goes_on_behind_a_bad_sample(daemon, node):

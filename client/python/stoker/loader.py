@@ -575,22 +575,25 @@ class Loader:
 
     def _joined(self, message: Received, of_array: Callable[[Any], Any]) -> Any:
         """A batch of arrays of the user's code, as the tree that its samples are."""
-        arrays, _ = self._take(message, self._made())
-        return self._join({name: of_array(array) for name, array in arrays.items()})
+        arrays, _ = self._take(message, self._names_of_tree())
+        return self._in_tree({name: of_array(array) for name, array in arrays.items()})
 
-    def _made(self) -> List[str]:
-        """The fields of what the user's code makes; of a Map the label stands behind them."""
-        assert self._reader.tree is not None
-        count = len(self._reader.tree.leaves)
-        if self._reader.labelled:
-            return ["image", *(f"array{number}" for number in range(1, count)), "label"]
-        return [name for name in self._reader.ring.fields if name != "index"][:count]
+    def _names_of_tree(self) -> List[str]:
+        """The fields that the user's code gives, and the label that goes with them."""
+        reader = self._reader
+        assert reader.tree is not None
+        names = [name for name in reader.ring.fields if name != "index"][:len(reader.tree.leaves)]
+        if not reader.labelled:
+            return names
+        return ["image", *(f"array{number}" for number in range(1, len(names))), "label"]
 
-    def _join(self, arrays: Mapping[str, Any]) -> Any:
-        """The tree of these, of _made()."""
-        assert self._reader.tree is not None
-        tree = self._reader.tree.join(list(arrays.values())[:len(self._reader.tree.leaves)])
-        return (tree, arrays["label"]) if self._reader.labelled else tree
+    def _in_tree(self, items: Mapping[str, Any]) -> Any:
+        """These, one for each of _names_of_tree(), in the tree of a batch."""
+        reader = self._reader
+        assert reader.tree is not None
+        made = [items[name] for name in self._names_of_tree()]
+        tree = reader.tree.join(made)
+        return (tree, made[-1]) if reader.labelled else tree
 
     def _batch(self, message: Received) -> Batch:
         return Batch(*self._take(message), message.fields, self._crops)

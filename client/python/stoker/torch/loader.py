@@ -195,7 +195,8 @@ class Loader(_Base):
         self._say_left_out()
         copier = self._loader._reader.copier
         if copier is not None and self._loader._reader.tree is not None:
-            return DeviceIteration(self._loader, copier, self._loader._made(), self._loader._join)
+            return DeviceIteration(self._loader, copier, self._loader._names_of_tree(),
+                                   self._loader._in_tree)
         if copier is not None:
             return DeviceIteration(self._loader, copier, self._tensor_names, self._values)
         return _loader.Iteration(self._loader, self._tensors)
