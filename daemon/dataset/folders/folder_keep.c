@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "dataset/dataset.h"
 #include "dataset/index.h"
-#include "dataset/keep_file.h"
+#include "storage/keep_file.h"
 #include "storage/local_watch.h"
 
 #define MAGIC "stokfold"

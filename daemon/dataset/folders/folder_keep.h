@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the folders of a dataset have, kept on the disk (keep_file.h), so that the next opening
+ * Lists of a dataset's folders, kept on the disk (storage/keep_file.h), so that the next opening
  * lists again only those that changed. A folder's list is taken only by who opened the folder, with
  * its own rights, and if the folder has the version (device, inode, mtime, ctime) that it had
  * before it was listed. That had to be older than the ticks of all clocks of local file systems:
@@ -20,7 +20,7 @@ struct folder_keep;
 /* NULL: nothing is kept of it, or there is no memory. Blocks. */
 struct folder_keep *folder_keep_open(struct dataset_progress *progress, const char *root,
 				     const struct storage_folder *folder);
-/* What the folder at this path, relative to the root, has; NULL: it is not known. */
+/* The list of the folder at this path, relative to the root; NULL: it is not known. */
 const struct kept_list *folder_keep_find(struct folder_keep *keep, const char *path,
 					 const struct storage_version *version);
 /* Can its list be kept, which begins now? */

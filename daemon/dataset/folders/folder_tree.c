@@ -97,7 +97,7 @@ static const struct kept_list *lister_known(void *context, const struct storage_
 	return NULL;
 }
 
-/* What is kept is charged as what trees hold, to the end of the opening. */
+/* A kept list is charged as what trees hold, to the end of the opening. */
 static int folder_list_kept(struct folder_listing *listing, const char *path,
 			    struct sources *sources, const struct storage_taker *taker,
 			    struct fault *fault)

@@ -7,9 +7,9 @@
 #define STOKER_DATASET_SHARDS_SHARD_KEEP_H
 
 #include "dataset/dataset.h"
-#include "dataset/keep_file.h"
 #include "dataset/shards/shard_index.h"
 #include "dataset/shards/shard_names.h"
+#include "storage/keep_file.h"
 
 enum {
 	SHARD_KEEP_E_NONE = 1, /* there is no index that can be used */

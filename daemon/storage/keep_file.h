@@ -8,8 +8,8 @@
  * The folder belongs to the daemon's user alone (index_store.h checks it), so a checksum is enough:
  * it tells a file that was cut. Blocks; any thread. Knows no budget: the index store trims.
  */
-#ifndef STOKER_DATASET_KEEP_FILE_H
-#define STOKER_DATASET_KEEP_FILE_H
+#ifndef STOKER_STORAGE_KEEP_FILE_H
+#define STOKER_STORAGE_KEEP_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct keep_file {
 	struct digest name;
 };
 
-/* What all of them begin with, in the machine's byte order. */
+/* The head of all of them, in the machine's byte order. */
 struct keep_head {
 	char magic[8];
 	uint32_t version, order;
@@ -42,7 +42,7 @@ struct keep_source {
  * there is none that can be used. */
 uint8_t *keep_file_read(const struct keep_file *file, const struct keep_head *head,
 			uint64_t *size_out);
-/* The same of bytes in memory: is it so? */
+/* Tells whether bytes in memory are such a file. */
 bool keep_file_is_whole(const struct keep_head *head, const uint8_t *data, uint64_t size);
 /* `count` entries of `size` bytes, or NULL if they are not there. */
 const void *keep_take(struct keep_source *source, uint64_t count, size_t size);

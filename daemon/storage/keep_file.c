@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dataset/keep_file.h"
+#include "storage/keep_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
