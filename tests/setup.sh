@@ -28,10 +28,10 @@ scipy='python3-scipy'
 check='python3-lmdb python3-cloudpickle libcmocka-dev python3-pytest python3-matplotlib g++ systemd
 	mandoc nettle-dev libavif-bin'
 # promtool reads the metrics, a browser without a window shows the page, shells read completions,
-# nginx serves data: tests without them skip, and say so. So do those without two servers that are
-# not Debian's: go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 and
-# pip install 'moto[server]'.
-watch='prometheus chromium zsh fish nginx-light'
+# nginx serves data, libfuse makes a slow file system: tests without them skip, and say so. So do
+# those without two servers that are not Debian's: go install
+# github.com/versity/versitygw/cmd/versitygw@v1.8.0 and pip install 'moto[server]'.
+watch='prometheus chromium zsh fish nginx-light libfuse3-dev'
 # The wheel has static libraries; these are named when libarchive's is linked, LAPACK is Fortran,
 # and a part of libtiff C++. The image takes certificate authorities along.
 wheel="binutils libacl1-dev libzstd-dev liblz4-dev libbz2-dev libxml2-dev nettle-dev

@@ -171,9 +171,11 @@ class Siege:
 
     def config(self):
         path = self.folder / "stokerd.conf"
-        # By default rings get a quarter of the memory. Beside the two trainers' rings that leaves
-        # less than one producer's tray takes, and "code" would come to nothing.
-        path.write_text(f"[stokerd]\ndataset-root = {self.album}\nring-memory = 160M\n")
+        # By default rings, datasets and pictures get a quarter of the memory each. Beside the two
+        # trainers' rings that leaves less than one producer's tray takes, and "code" would come to
+        # nothing; so rings get more here, and the others less: in sum they stay below the group's.
+        path.write_text(f"[stokerd]\ndataset-root = {self.album}\nring-memory = 150M\n"
+                        "dataset-memory = 40M\ncache-memory = 40M\n")
         return path
 
     def run(self, seconds, against=None, wanted=0):
