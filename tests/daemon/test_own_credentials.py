@@ -138,7 +138,11 @@ def test_refused_and_expired(photos):
             assert send_keys(peer, "ALICE", expires=ends) == "ok"
             assert ask_attach(peer, url) == "attached"
             peer.request("detach")
-            time.sleep(max(0.0, ends + 0.5 - time.time()))
+            with connect(daemon, ALICE) as keeper:
+                assert ask_attach(keeper, url) == "attached"
+                time.sleep(max(0.0, ends + 0.5 - time.time()))
+                words = ask_attach(peer, url)  # all is listed, and no picture can be read
+                assert words.startswith("credentials: ") and "no others came" in words
             words = ask_attach(peer, url)
             assert words.startswith("credentials: ") and "no others came" in words
             server.expired = {"AKIDALICE"}

@@ -40,6 +40,9 @@ static int settle_pipeline(const struct settling *settling, struct fault *fault)
 	if (r == 0)
 		r = pipeline_check_work(pipeline, image.width, image.height,
 					settling->arguments->fields.views, &why);
+	/* No picture can be read any more, though all were listed. */
+	if (r > 0 && size->why.text[0] && catalog_error(settling->entry, r) == ERROR_CREDENTIALS)
+		return fault_say(fault, ERROR_CREDENTIALS, "%s", size->why.text);
 	if (r > 0)
 		fault_say(fault, r, "%s%s%s%s", why.text, size->why.text[0] ? " (" : "",
 			  size->why.text, size->why.text[0] ? ")" : "");
