@@ -13,7 +13,7 @@
 
 #define ORDER_ROUNDS 8
 
-/* An order with what its places have in common, where many of them are asked for. */
+/* The values that all positions of one order share, computed once where many are asked for. */
 struct order {
 	uint64_t n, key[ORDER_ROUNDS];
 	unsigned half;

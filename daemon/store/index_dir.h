@@ -21,7 +21,7 @@
 #define INDEX_DIR_FOLDERS_ENDING ".folders" /* of dataset/folders/folder_keep.c */
 #define INDEX_DIR_NEW_ENDING ".new"	    /* not finished */
 
-/* Delete files whose names have this ending ("": all three sorts) until the rest of them is within
+/* Delete files whose names have this ending ("": any of these) until the rest of them is within
  * the limit; with "" also files that dead processes did not finish. The file `spare` ("": none) is
  * deleted after all others of its owner, and never if that is OWNER_OF_ALL: so the daemon keeps at
  * least the file that it has just written. */
