@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -15,7 +13,6 @@
 #define SPAN_BYTES ((size_t)256 << 20) /* of addresses: what is there moves through them */
 #define STEP_BYTES ((size_t)1 << 20)   /* got at once, without the lock */
 #define REST_S 1
-#define NICEST 19
 
 void page_stock_init(struct page_stock *stock)
 {
@@ -119,8 +116,6 @@ static void *stock_run(void *argument)
 {
 	struct page_stock *stock = argument;
 	pthread_setname_np(pthread_self(), "pages");
-	if (setpriority(PRIO_PROCESS, (id_t)gettid(), NICEST) < 0)
-		errno = 0; /* then it is as nice as all */
 	pthread_mutex_lock(&stock->lock);
 	while (!stock->ends) {
 		if (!stock_has_room(stock))
@@ -140,7 +135,9 @@ static void *stock_run(void *argument)
 /* With the lock. */
 static void stock_start(struct page_stock *stock)
 {
-	/* Only the loop thread receives signals. */
+	/* A worker's thread begins it, so it has the workers' niceness. While it gets pages the
+	 * process's mappings are locked: a nicer one would make all others wait for a processor
+	 * with it, the loop as well. Only the loop thread receives signals. */
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -152,8 +149,7 @@ void *page_stock_take(struct page_stock *stock, size_t size, uint64_t room)
 {
 	uint8_t *memory = NULL;
 	atomic_store(&stock->room, room);
-	/* Its thread is the nicest of all: who holds the lock may be that one, and wait for a
-	 * processor. */
+	/* Who holds the lock may be its thread, which waits for a processor. */
 	if (!stock_has_room(stock) || pthread_mutex_trylock(&stock->lock))
 		return NULL;
 	if (stock->filled - stock->taken >= size) {

@@ -2,7 +2,7 @@
 /*
  * Memory that the system has given already: mapped, zero, its pages there. To get the pages of a
  * picture takes a third of the time of a use that keeps it; here a thread of its own gets them
- * ahead, at the lowest niceness, so in time that the workers have no use for. It keeps up to
+ * ahead, on a processor that is idle, or beside the workers. It keeps up to
  * PAGE_STOCK_BYTES while some is taken, and gives back what nobody takes for a second. Before
  * Linux 5.14 there never is any.
  *

@@ -86,10 +86,11 @@ def test_threads_that_cannot_be_had(daemon, photos):
 
 
 def test_where_threads_run(spawn, photos):
-    """--cpus is for the threads of the pool, also for those that come later, --nice for workers."""
+    """--cpus is for the threads of the pool, also for those that come later, --nice for workers.
+    The thread that gets pages has the workers' niceness: it locks the mappings of all."""
     one = min(os.sched_getaffinity(0))
     nice = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 7)  # without rights only ever more
-    daemon = spawn(workers=2, fetchers=1, cpus=f"{one},{one}-{one}", nice=nice)
+    daemon = spawn(workers=2, fetchers=1, cpus=f"{one},{one}-{one}", nice=nice, cache_memory="64M")
     assert len(digests(daemon, photos, epochs=1)) == 60
     assert daemon.set("workers", 3).name == "ok"
 
@@ -99,8 +100,9 @@ def test_where_threads_run(spawn, photos):
         return len(pool) == 4 and all(processors(seen[name][1]) == str(one) for name in pool)
 
     wait_for(settled, lambda: f"on processor {one}: {tasks(daemon)}")
+    wait_for(lambda: "pages" in tasks(daemon), "pictures were kept")
     for name, (task, _) in tasks(daemon).items():
-        if name.startswith("work-"):
+        if name.startswith(("work-", "pages")):
             assert os.getpriority(os.PRIO_PROCESS, task) == nice
         elif name == "stokerd":
             assert os.sched_getaffinity(task) == os.sched_getaffinity(0)

@@ -29,7 +29,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Ask until its thread, which is the nicest of all, has had its turn. */
+/* Ask until its thread has had its turn. */
 static uint8_t *take(struct page_stock *stock)
 {
 	uint8_t *memory = NULL;
