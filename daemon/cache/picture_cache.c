@@ -267,12 +267,20 @@ struct picture_totals picture_set_totals(struct picture_set *set)
 	return totals;
 }
 
+/* Is it among the quarter that is kept at the first use? Evenly so among neighbours, and among
+ * every n-th of them: the multiplier is 2^64 by the golden ratio. */
+static bool sample_is_early(uint64_t sample)
+{
+	return sample * UINT64_C(0x9E3779B97F4A7C15) < UINT64_MAX / 4;
+}
+
 struct picture_use picture_set_use(struct picture_set *set, uint64_t sample, bool idle,
 				   uint64_t now_ns)
 {
 	struct picture_use use = {.idle = idle, .now_ns = now_ns};
 	assert(sample < set->samples);
-	use.keep = (atomic_fetch_or(&set->uses[sample], USED) & USED) || idle;
+	use.keep = (atomic_fetch_or(&set->uses[sample], USED) & USED) || idle ||
+		   sample_is_early(sample);
 	if (use.keep)
 		use.forecast = forecast_make(&set->courses, sample, now_ns);
 	return use;

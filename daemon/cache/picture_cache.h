@@ -138,7 +138,8 @@ enum picture_worth {
 
 /* A sample's file is about to be decoded. */
 struct picture_use {
-	bool keep;	/* worth it: not at the first use, unless a worker has time to spare */
+	bool keep;	/* worth it: at the first use of a quarter of the samples only, unless a
+			 * worker has time to spare */
 	bool idle;	/* it has not */
 	bool room_only; /* nothing of the same owner gives way */
 	uint64_t now_ns;

@@ -3,8 +3,8 @@
  * Keep: decides what is kept of a sample whose file has to be decoded, and keeps it: its pixels, in
  * memory (cache/picture_cache.h) or, where there is no room, on the disk (picture_store.h); or, of
  * a JPEG without a seek index, if the pixels of all samples would not fit, a rewritten file that
- * has one, in memory and on the disk. Nothing is kept at the first use unless the thread has time
- * to spare. Worker threads.
+ * has one, in memory and on the disk. At the first use a quarter of the samples is kept, or all if
+ * the thread has time to spare. Worker threads.
  */
 #ifndef STOKER_STORE_KEEP_H
 #define STOKER_STORE_KEEP_H

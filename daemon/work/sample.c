@@ -245,7 +245,7 @@ static void run_warm(struct job *job, struct sample_kit *kit)
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct source *source = &job->own.source;
-	/* The use that follows is not the first, which would keep nothing. */
+	/* The use that follows is not the first, which would keep a quarter only. */
 	picture_set_use(recipe->keeper.pictures, job->sample, false, clock_ns());
 	if (source->picture)
 		keep_copy(&recipe->keeper, source->picture);

@@ -93,17 +93,20 @@ def disk_rows(options):
 
 def epoch_rows(options):
     bytes_kept = kept(options, "train", BUDGET)[1]["cache_bytes"]
-    first, four, later = ([], []), ([], []), ([], [])
+    first, four, later, second = ([], []), ([], []), ([], []), []
     for _ in range(options.rounds):
         for side, memory in enumerate((BUDGET, 0)):
             rates = epochs(options, "train", 1, 4, cache_memory=memory)
             first[side].append(rates[0])
+            if not side:
+                second.append(rates[1])
             four[side].append(together(rates))
             if side:
                 later[side].append(together(rates[2:]))
         rates = epochs(options, "train", 1, 4, cache_memory=bytes_kept // 4)
         later[0].append(together(rates[2:]))
-    yield Row("first epoch; without", *first, "images/s", at_least=0.97)
+    yield Row("first epoch; without", *first, "images/s", at_least=0.8)
+    yield Row("second epoch; first", second, first[0], "images/s", at_least=0.97)
     yield Row("first four epochs; without", *four, "images/s", at_least=1.1)
     yield Row("third and fourth epoch, a quarter kept; without", *later, "images/s", at_least=1)
 

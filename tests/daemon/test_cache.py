@@ -85,6 +85,16 @@ def test_later_visits_decode_nothing(spawn, photos):
     assert cached(daemon)["pictures"] == 0
 
 
+def test_some_at_the_first_visit(spawn, photos):
+    """At least a quarter, however busy the workers are, so that the second epoch has less to do."""
+    daemon = spawn(workers=1, cache_memory="64M")
+    with daemon.connect() as peer:
+        peer.attach(photos, **STREAM, epochs=1)
+        assert peer.digests() == digests(spawn(), photos, epochs=1)
+        assert cached(daemon)["fills_total"] >= N / 4
+        assert cached(daemon)["hits_total"] == 0
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
 @pytest.mark.parametrize("name", list(LISTS))
 def test_no_byte_depends_on_it(spawn, photos, name, dtype):

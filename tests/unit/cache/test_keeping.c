@@ -5,6 +5,7 @@
  * dataset, one 0.25) and against one that evicts nothing. Time is made up.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/order.h"
 #include "cache/picture_cache.h"
@@ -13,8 +14,11 @@
 #define SAMPLES 2000
 #define ROOM 4096
 #define SECOND ((uint64_t)1000000000)
+#define EPOCHS_MAX 8
 #define TICK 50 /* samples of each stream in a made-up second */
-/* Microseconds, as measured: a use by the seek index, of a kept picture, and to keep one. */
+/* Microseconds, as measured: the first use, one by the seek index, of a kept picture, and to keep
+ * one. */
+#define FIRST 920
 #define PLAIN 715
 #define KEPT 105
 #define FILL 600
@@ -25,6 +29,7 @@ struct result {
 	double hits; /* of all uses, once it is warm */
 	double cost; /* microseconds a use */
 	uint64_t replaced;
+	uint64_t epoch_cost[EPOCHS_MAX]; /* microseconds */
 };
 
 struct run {
@@ -33,6 +38,8 @@ struct run {
 	unsigned streams;
 	enum worker worker;
 	uint64_t now_ns, uses, hits, cost;
+	uint64_t epoch_cost[EPOCHS_MAX]; /* of all streams */
+	bool seen[SAMPLES];
 };
 
 static struct picture_key key_of(uint64_t sample)
@@ -49,7 +56,8 @@ static void run_visit(struct run *run, unsigned stream, uint64_t ordinal)
 	courses_show(picture_set_courses(run->set), (char *)run + stream, ordinal, run->now_ns);
 	struct cached_picture *picture = picture_set_find(run->set, &key, true);
 	run->uses++;
-	run->cost += picture ? KEPT : PLAIN;
+	run->cost += picture ? KEPT : run->seen[key.sample] ? PLAIN : FIRST;
+	run->seen[key.sample] = true;
 	run->hits += picture != NULL;
 	if (picture) {
 		picture_hit(picture, run->now_ns);
@@ -86,13 +94,18 @@ static struct result run_all(unsigned streams, double part, enum worker worker, 
 			run_tick(&run);
 		if (at == 3 * SAMPLES) /* it is warm */
 			run.uses = run.hits = run.cost = 0;
+		uint64_t before = run.cost;
 		for (unsigned i = 0; i < streams; i++)
 			run_visit(&run, i, at + i * SAMPLES / streams);
+		run.epoch_cost[at / SAMPLES] += run.cost - before;
 		run.now_ns += SECOND / TICK;
 		assert_true(run.cache.bytes <= run.cache.limit);
 	}
 	struct result result = {(double)run.hits / (double)run.uses,
-				(double)run.cost / (double)run.uses, run.cache.replaced};
+				(double)run.cost / (double)run.uses,
+				run.cache.replaced,
+				{0}};
+	memcpy(result.epoch_cost, run.epoch_cost, sizeof(run.epoch_cost));
 	picture_set_close(run.set);
 	picture_cache_trim(&run.cache);
 	assert_int_equal(run.cache.owners.count, 0);
@@ -123,6 +136,27 @@ static void test_busy_workers(void **state)
 			double part = parts[i], never = PLAIN - part * (PLAIN - KEPT);
 			assert_true(run_all(streams, part, BUSY, 8).cost <=
 				    (streams < 4 ? 1.005 : 0.97) * never);
+		}
+}
+
+/* No epoch costs more than the one before it, four together no more than if nothing were kept at a
+ * first use, and the fifth is as all later ones. */
+static void test_epochs(void **state)
+{
+	static const double parts[] = {0.25, 0.50, 1};
+	(void)state;
+	for (unsigned streams = 1; streams <= 2; streams++)
+		for (unsigned i = 0; i < 3; i++) {
+			const struct result result = run_all(streams, parts[i], BUSY, EPOCHS_MAX);
+			const uint64_t *cost = result.epoch_cost;
+			double part = parts[i], later = PLAIN - part * (PLAIN - KEPT);
+			double four = FIRST + PLAIN + part * FILL + 2 * later;
+			for (unsigned epoch = 1; epoch < EPOCHS_MAX; epoch++)
+				assert_true((double)cost[epoch] <= 1.03 * (double)cost[epoch - 1]);
+			if (streams == 1)
+				assert_true((double)(cost[0] + cost[1] + cost[2] + cost[3]) <=
+					    four * SAMPLES);
+			assert_true((double)cost[4] <= 1.03 * (double)cost[EPOCHS_MAX - 1]);
 		}
 }
 
@@ -268,13 +302,10 @@ static void test_near(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_idle_workers),
-		cmocka_unit_test(test_busy_workers),
-		cmocka_unit_test(test_one_stream),
-		cmocka_unit_test(test_worth),
-		cmocka_unit_test(test_the_least_first),
-		cmocka_unit_test(test_forecasts),
-		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_idle_workers), cmocka_unit_test(test_busy_workers),
+		cmocka_unit_test(test_epochs),	     cmocka_unit_test(test_one_stream),
+		cmocka_unit_test(test_worth),	     cmocka_unit_test(test_the_least_first),
+		cmocka_unit_test(test_forecasts),    cmocka_unit_test(test_near),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

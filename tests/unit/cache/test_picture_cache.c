@@ -211,6 +211,7 @@ static void test_which_visit_fills(void **state)
 	struct picture_set *set = fixture->set;
 	assert_false(picture_set_use(set, 1, false, 0).keep);
 	assert_true(picture_set_use(set, 1, false, 0).keep);
+	assert_true(picture_set_use(set, 5, false, 0).keep);
 	assert_true(picture_set_use(set, 2, true, 0).keep);
 	const struct picture_key key = key_of(1, 1);
 	assert_true(picture_set_wants_whole(set, 1));
@@ -220,6 +221,25 @@ static void test_which_visit_fills(void **state)
 	assert_true(picture_set_is_on(set));
 	picture_cache_set_limit(&fixture->cache, 0);
 	assert_false(picture_set_is_on(set));
+}
+
+/* Of samples that a stream shows: all, or each of a step, as ranks and folds do. */
+static void test_a_quarter_is_kept_at_once(void **state)
+{
+	enum { COUNT = 4000, STEPS = 12 };
+	(void)state;
+	for (uint64_t step = 1; step <= STEPS; step++) {
+		struct picture_cache cache;
+		struct picture_set *set;
+		unsigned early = 0;
+		picture_cache_init(&cache, 1 << 20);
+		assert_int_equal(picture_set_new(&set, &cache, 0, COUNT * STEPS), 0);
+		for (uint64_t sample = 0; sample < COUNT * step; sample += step)
+			early += picture_set_use(set, sample, false, 0).keep;
+		assert_in_range(early, COUNT / 4 - COUNT / 100, COUNT / 4 + COUNT / 100);
+		picture_set_close(set);
+		picture_cache_deinit(&cache);
+	}
 }
 
 static void test_the_budget(void **state)
@@ -427,6 +447,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_fair_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_which_visit_fills, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_quarter_is_kept_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_budget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_goes_for_what_does_not_fit, setup,
 						teardown),
