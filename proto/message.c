@@ -88,16 +88,18 @@ enum message_socket message_socket(enum message_kind kind)
 	return layout_of(kind)->socket;
 }
 
+static const char *const error_words[64][2] = {
+#define ERROR_WORDS(number, NAME, name, help, remedy) [number] = {#name, remedy},
+	ERROR_TABLE(ERROR_WORDS)};
+
 const char *error_name(unsigned code)
 {
-	switch (code) {
-#define ERROR_CASE(number, NAME, name, help, remedy)                                               \
-	case number:                                                                               \
-		return #name;
-		ERROR_TABLE(ERROR_CASE)
-	default:
-		return "unknown";
-	}
+	return code < 64 && error_words[code][0] ? error_words[code][0] : "unknown";
+}
+
+const char *error_remedy(unsigned code)
+{
+	return code < 64 && error_words[code][1] ? error_words[code][1] : "";
 }
 
 const char *counter_name(enum counter counter)

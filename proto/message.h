@@ -79,7 +79,8 @@ enum message_socket { MESSAGE_ON_DATA = 1, MESSAGE_ON_CONTROL = 2, MESSAGE_ON_BO
 const char *message_name(enum message_kind kind); /* "hello"; NULL if there is none */
 enum message_sender message_sender(enum message_kind kind);
 enum message_socket message_socket(enum message_kind kind);
-const char *error_name(unsigned code); /* "frame"; "unknown" if there is none */
+const char *error_name(unsigned code);	 /* "frame"; "unknown" if there is none */
+const char *error_remedy(unsigned code); /* what to do, as in docs/reference/errors.md; or "" */
 const char *counter_name(enum counter counter);
 
 /* The number by which a request and its answer know each other; 0: it has none. */

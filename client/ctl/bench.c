@@ -69,7 +69,8 @@ static int parse(const char *text, const char *name, double most, double *out, s
 	char *end;
 	double number = text ? strtod(text, &end) : *out;
 	if (text && (*end || end == text || !(number > 0) || number > most))
-		return fault_say(fault, -EINVAL, "%s: '%s' is not a number above 0 and up to %.0f",
+		return fault_say(fault, -EINVAL,
+				 "%s: '%s' is not a number above 0 and up to %.0f: give it one",
 				 name, text, most);
 	*out = number;
 	return 0;

@@ -37,7 +37,9 @@ int fetch_batch(const char *socket, const struct stoker_options *options, fetch_
 	if (r == 1)
 		r = use(with, stoker, batch, fault);
 	else if (r == 0)
-		r = fault_say(fault, -EPROTO, "there is no sample at this position");
+		r = fault_say(
+			fault, -EPROTO,
+			"there is no sample at this position: take one below the epoch's length");
 	else
 		r = fault_say(fault, r, "%s", stoker_error(stoker));
 	stoker_free(stoker);

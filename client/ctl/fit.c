@@ -23,7 +23,8 @@ static int pack_option(struct packer *packer, const char *text, const char *name
 	if (!text)
 		return 0;
 	if (!*text || *end || !(number > -1e9 && number < 1e9))
-		return fault_say(fault, -EINVAL, "%s: '%s' is not a number", name, text);
+		return fault_say(fault, -EINVAL, "%s: '%s' is not a number: give it one", name,
+				 text);
 	packer_clear(packer);
 	pack_float(packer, number);
 	return packer_bytes(packer, out) < 0 ? fault_say(fault, -ENOMEM, "out of memory") : 0;

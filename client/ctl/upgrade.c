@@ -80,7 +80,8 @@ static int find_program(pid_t pid, char out[PATH_MAX], struct fault *fault)
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
 	ssize_t size = readlink(link, out, PATH_MAX - 1);
 	if (size < 0)
-		return fault_say(fault, -errno, "cannot find the daemon's program: %s",
+		return fault_say(fault, -errno,
+				 "cannot find the daemon's program: %s: restart the daemon by hand",
 				 strerror(errno));
 	out[size] = '\0';
 	deleted = strstr(out, " (deleted)");

@@ -97,8 +97,10 @@ int cpus_parse(struct cpus *out, const char *text, struct fault *fault)
 		return 0;
 	int r = cpus_of_process(&allowed);
 	if (r < 0)
-		return fault_say(fault, r == -ENOMEM ? r : CPUS_E_BAD,
-				 "cannot find out this process's processors: %s", strerror(-r));
+		return fault_say(
+			fault, r == -ENOMEM ? r : CPUS_E_BAD,
+			"cannot find out this process's processors: %s: give workers a number",
+			strerror(-r));
 	r = cpus_init(&cpus, PROCESSORS_MAX);
 	if (r == 0)
 		r = cpus_add_all(&cpus, &allowed, text, fault);

@@ -230,7 +230,9 @@ static int option_set_path(const struct option *option, struct config *config, c
 	const size_t longest = sizeof(((struct sockaddr_un *)0)->sun_path) - 1;
 	size_t size = strlen(text);
 	if (text[0] != '/' || text[size - 1] == '/')
-		return fault_say(fault, OPTION_E_BAD, "'%s' is not an absolute path of a socket",
+		return fault_say(fault, OPTION_E_BAD,
+				 "'%s' is not an absolute path of a socket, such as "
+				 "/run/user/1000/stokerd.sock",
 				 quote_text(&quote, text));
 	if (size > longest)
 		return fault_say(fault, OPTION_E_BAD,
@@ -244,7 +246,8 @@ static int option_set_folder(const struct option *option, struct config *config,
 {
 	struct quote quote;
 	if (text[0] && text[0] != '/')
-		return fault_say(fault, OPTION_E_BAD, "'%s' is not an absolute path",
+		return fault_say(fault, OPTION_E_BAD,
+				 "'%s' is not an absolute path: begin it with /",
 				 quote_text(&quote, text));
 	if (strlen(text) >= OPTION_TEXT_MAX)
 		return fault_say(fault, OPTION_E_BAD, "the path has %zu bytes; the limit is %d",
@@ -290,7 +293,8 @@ static int option_set_group(const struct option *option, struct config *config, 
 	if (group)
 		number = group->gr_gid;
 	else if (text[0] && quantity_parse(&number, text, &numbers, &unused))
-		return fault_say(fault, OPTION_E_BAD, "there is no group '%s'",
+		return fault_say(fault, OPTION_E_BAD,
+				 "there is no group '%s': getent group lists them",
 				 quote_text(&quote, text));
 	option_put(option, config, number);
 	return 0;

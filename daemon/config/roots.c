@@ -81,7 +81,8 @@ static int root_set_path(struct root *root, const char *text, size_t size, struc
 		size_t part = end - at;
 		if ((part == 1 && text[at] == '.') ||
 		    (part == 2 && text[at] == '.' && text[at + 1] == '.'))
-			return fault_say(fault, ROOTS_E_BAD, "'%s' has a part . or ..",
+			return fault_say(fault, ROOTS_E_BAD,
+					 "'%s' has a part . or ..: write the path without",
 					 quote_bytes(&quote, text, size));
 		if (part > 0) {
 			*to++ = '/';

@@ -83,8 +83,10 @@ static int columns_begin(struct columns *columns, const struct cell *cells, unsi
 			 struct fault *fault)
 {
 	if (count > COLUMNS_MAX)
-		return fault_say(fault, COLUMN_E_BAD, "more than %d columns besides the label",
-				 COLUMNS_MAX);
+		return fault_say(
+			fault, COLUMN_E_BAD,
+			"more than %d columns besides the label: leave some out by 'columns'",
+			COLUMNS_MAX);
 	for (unsigned i = 0; i < count; i++) {
 		struct column *column = &columns->column[i];
 		for (unsigned n = 0; n < i; n++)
@@ -160,14 +162,16 @@ static int column_add(struct column *column, const struct cell *cell, struct fau
 	if (column->kind != COLUMN_NUMBERS)
 		return column_add_list(column, cell, fault);
 	if (cell->count == 0 || (column_is_weight(column) && cell->count != 1))
-		return fault_say(fault, COLUMN_E_BAD, "'%s' is not a number", column->name);
+		return fault_say(fault, COLUMN_E_BAD,
+				 "'%s' is not a number: write one, with a point", column->name);
 	int r = labels_add(&column->numbers, cell->numbers, cell->count);
 	if (r == LABELS_E_ROUNDED)
 		return column_say_rounded(column, fault);
 	if (r == LABELS_E_COUNT)
 		return fault_say(fault, COLUMN_E_BAD,
-				 "'%s' has %u numbers here and %u in the first row", column->name,
-				 cell->count, column->numbers.count);
+				 "'%s' has %u numbers here and %u in the first row: give all rows "
+				 "the same count",
+				 column->name, cell->count, column->numbers.count);
 	return r;
 }
 
@@ -188,7 +192,8 @@ int columns_add(struct columns *columns, const struct cell *cells, unsigned coun
 		const struct cell *cell = cells_find(cells, count, column->name);
 		if (!cell)
 			return fault_say(fault, COLUMN_E_BAD,
-					 "the column '%s' of the first row is missing here",
+					 "the column '%s' of the first row is missing here: give "
+					 "it to all rows",
 					 column->name);
 		r = column_add(column, cell, fault);
 	}
@@ -197,7 +202,8 @@ int columns_add(struct columns *columns, const struct cell *cells, unsigned coun
 		for (unsigned n = 0; n < columns->count; n++)
 			known = known || strcmp(cells[i].name, columns->column[n].name) == 0;
 		if (!known)
-			return fault_say(fault, COLUMN_E_BAD, "the first row has no column '%s'",
+			return fault_say(fault, COLUMN_E_BAD,
+					 "the first row has no column '%s': give it to all rows",
 					 cells[i].name);
 	}
 	if (r == 0)

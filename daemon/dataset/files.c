@@ -48,7 +48,8 @@ int files_finish(struct files *files, const char *from, struct dataset_facts *fa
 	struct quote quote;
 	struct index *index = files->index;
 	if (index_count(index) == 0)
-		return fault_say(fault, DATASET_E_OPEN, "%s has no samples",
+		return fault_say(fault, DATASET_E_OPEN,
+				 "%s has no samples: name at least one in it",
 				 quote_text(&quote, from));
 	int result = index_finish(index);
 	if (result)

@@ -79,7 +79,8 @@ static int json_number(struct label *out, const char *name, const json_t *value,
 static int json_label(struct row *row, const json_t *value, struct fault *fault)
 {
 	if (row->count == LABELS_MAX)
-		return fault_say(fault, ROW_E_BAD, "more than %d labels", LABELS_MAX);
+		return fault_say(fault, ROW_E_BAD, "more than %d labels: store more as a column",
+				 LABELS_MAX);
 	int r = json_number(&row->labels[row->count], "label", value, fault);
 	if (r == 0)
 		row->count++;
@@ -210,8 +211,10 @@ static int json_cell(struct row *row, const struct cell *kind, const json_t *val
 		     struct fault *fault)
 {
 	if (row->cell_count == COLUMNS_MAX)
-		return fault_say(fault, ROW_E_BAD, "more than %d columns besides the label",
-				 COLUMNS_MAX);
+		return fault_say(
+			fault, ROW_E_BAD,
+			"more than %d columns besides the label: leave some out by 'columns'",
+			COLUMNS_MAX);
 	struct cell *cell = &row->cells[row->cell_count++];
 	*cell = *kind;
 	switch (cell->kind) {
@@ -289,7 +292,7 @@ static int json_labels(struct row *row, const json_t *label, struct fault *fault
 	row->count = 0;
 	row->class = NULL;
 	if (!label && row->label_name)
-		return fault_say(fault, ROW_E_BAD, "'%s' is missing",
+		return fault_say(fault, ROW_E_BAD, "'%s' is missing: add it to the row",
 				 quote_text(&quote, row->label_name));
 	if (!label)
 		return 0;
@@ -299,7 +302,8 @@ static int json_labels(struct row *row, const json_t *label, struct fault *fault
 	if (!json_is_array(label))
 		return json_label(row, label, fault);
 	if (json_array_size(label) == 0)
-		return fault_say(fault, ROW_E_BAD, "'label' is an empty list");
+		return fault_say(fault, ROW_E_BAD,
+				 "'label' is an empty list: give it a number or a class");
 	for (size_t i = 0; i < json_array_size(label) && !result; i++)
 		result = json_label(row, json_array_get(label, i), fault);
 	return result;
@@ -359,7 +363,8 @@ static int json_take(struct row *row, const json_t *object, struct fault *fault)
 	const json_t *path = json_object_get(object, json_path_name(row));
 	quote_text(&quote, json_path_name(row));
 	if (!path)
-		return fault_say(fault, ROW_E_BAD, "'%s' is missing", quote.text);
+		return fault_say(fault, ROW_E_BAD, "'%s' is missing: add it to the row",
+				 quote.text);
 	if (!json_is_string(path))
 		return json_refuse(quote.text, path, "a text", fault);
 	row->path = json_string_value(path);

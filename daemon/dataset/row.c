@@ -58,7 +58,8 @@ int row_add_class(struct row *row, const char *name, size_t size, struct fault *
 static int row_add_one(struct row *row, const char *text, size_t size, struct fault *fault)
 {
 	if (row->count == LABELS_MAX)
-		return fault_say(fault, ROW_E_BAD, "more than %d labels", LABELS_MAX);
+		return fault_say(fault, ROW_E_BAD, "more than %d labels: store more as a column",
+				 LABELS_MAX);
 	int result = row_label(&row->labels[row->count], text, size, fault);
 	if (!result)
 		row->count++;
@@ -252,8 +253,10 @@ static int row_parse_column(struct row *row, const char *name, uint8_t *cell_out
 		return 0;
 	}
 	if (row->cell_count == COLUMNS_MAX)
-		return fault_say(fault, ROW_E_BAD, "more than %d columns besides the labels",
-				 COLUMNS_MAX);
+		return fault_say(
+			fault, ROW_E_BAD,
+			"more than %d columns besides the labels: leave some out by 'columns'",
+			COLUMNS_MAX);
 	*cell_out = (uint8_t)row->cell_count;
 	row->cells[row->cell_count++] = cell;
 	return 0;

@@ -35,7 +35,8 @@ static int avif_fault(const avifDecoder *decoder, avifResult result, struct faul
 	case AVIF_RESULT_NOT_IMPLEMENTED:
 	case AVIF_RESULT_UNSUPPORTED_DEPTH:
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "AVIF: the file uses a feature that libavif does not know");
+				 "AVIF: the file uses a feature that libavif does not know: "
+				 "convert the file");
 	default:
 		return fault_say(fault, DECODE_E_CORRUPT, "AVIF: damaged or cut short: %s%s%s",
 				 avifResultToString(result), decoder->diag.error[0] ? ": " : "",
@@ -246,7 +247,8 @@ static int avif_decode(avifDecoder *decoder, const struct codec_input *input, st
 		return avif_fault(decoder, result, fault);
 	if (input->mask && decoder->image->depth > 8)
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "AVIF: a mask of %u bits, which do not fit into uint8",
+				 "AVIF: a mask of %u bits, which do not fit into uint8: store its "
+				 "classes in 8 bits",
 				 decoder->image->depth);
 	/* The AV1 stream may say another size than the container. */
 	if (decoder->image->width != (uint32_t)header.width ||

@@ -93,7 +93,7 @@ static int set_layout(struct bmp *image, const struct bmp_layout *masks, struct 
 	}
 	return fault_say(fault, DECODE_E_UNSUPPORTED,
 			 "BMP: %u bits a pixel with other colour masks "
-			 "than the usual ones",
+			 "than the usual ones: convert the file",
 			 image->bits);
 }
 
@@ -160,8 +160,8 @@ static int check_form(const struct bmp *image, struct fault *fault)
 	if (image->compression > BMP_BITFIELDS || (is_coded(image) && bits > 8) ||
 	    (image->compression == BMP_BITFIELDS && bits <= 8))
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "BMP: compression %u with %u bits a pixel", image->compression,
-				 bits);
+				 "BMP: compression %u with %u bits a pixel: convert it",
+				 image->compression, bits);
 	return 0;
 }
 
@@ -204,8 +204,8 @@ static int bmp_open(const struct codec_input *input, struct bmp *image, struct f
 	uint32_t header_size = little32(input->data + FILE_HEADER);
 	if (header_size != OS2_HEADER && header_size != 40 && header_size != 52 &&
 	    header_size != 56 && header_size != 64 && header_size != 108 && header_size != 124)
-		return fault_say(fault, DECODE_E_UNSUPPORTED, "BMP: a header of %u bytes",
-				 header_size);
+		return fault_say(fault, DECODE_E_UNSUPPORTED,
+				 "BMP: a header of %u bytes: convert the file", header_size);
 	size_t behind = FILE_HEADER + header_size;
 	if (input->size < behind)
 		return bmp_cut(fault);

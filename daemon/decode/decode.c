@@ -328,7 +328,8 @@ static int decoder_read_to(struct decoder *decoder, struct rect need, struct buf
 	struct rect part = orientation_rect(&orientation, &decoder->header, need);
 	struct image image;
 	if (decoder->input.mask && decoder->stored.inks)
-		return fault_say(fault, DECODE_E_UNSUPPORTED, "a mask cannot be CMYK");
+		return fault_say(fault, DECODE_E_UNSUPPORTED,
+				 "a mask cannot be CMYK: save it as grey or with a palette");
 	decoder->input.start_ns = clock_thread_ns();
 	decoder_look_up(decoder);
 	int r = decoder->codec->read(decoder->state, &decoder->input, part, stored, &image, fault);

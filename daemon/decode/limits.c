@@ -16,8 +16,9 @@ int limits_check_size(const struct decode_limits *limits, uint64_t width, uint64
 				 height);
 	if (width > INT32_MAX || height > INT32_MAX || width * height > limits->max_pixels)
 		return fault_say(fault, DECODE_E_LIMIT,
-				 "%" PRIu64 "x%" PRIu64 " = %s pixels, the limit is %s", width,
-				 height, quote_number(width * height).text,
+				 "%" PRIu64 "x%" PRIu64
+				 " = %s pixels, the limit is %s (max-pixels)",
+				 width, height, quote_number(width * height).text,
 				 quote_number(limits->max_pixels).text);
 	return 0;
 }
@@ -33,6 +34,7 @@ int limits_check_time(const struct decode_limits *limits, uint64_t start_ns, str
 	if (used < limit)
 		return 0;
 	return fault_say(fault, DECODE_E_LIMIT,
-			 "decoding stopped after %" PRIu64 " ms of CPU time, the limit is %u ms",
+			 "decoding stopped after %" PRIu64
+			 " ms of CPU time, the limit is %u ms (decode-deadline)",
 			 used, limit);
 }

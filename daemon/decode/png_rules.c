@@ -144,7 +144,8 @@ static int take_frame(struct png_rules *rules, const struct png_chunk *chunk, st
 		r = refuse(chunk, "a frame beyond the picture", fault);
 	if (r == 0 && !rules->behind && (width != rules->width || height != rules->height))
 		r = fault_say(fault, DECODE_E_UNSUPPORTED,
-			      "PNG: the first frame of the animation is a part of the picture");
+			      "PNG: the first frame of the animation is a part of the picture: "
+			      "convert the file");
 	return r;
 }
 
@@ -154,7 +155,7 @@ static int take_part(struct png_rules *rules, const struct png_chunk *chunk, str
 		return refuse(chunk, "a part of an animation out of order", fault);
 	if (!rules->behind)
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "PNG: an animation before the picture");
+				 "PNG: an animation before the picture: convert the file");
 	return take_number(rules, chunk, fault);
 }
 

@@ -233,13 +233,14 @@ int tiff_form_read(struct tiff_form *out, const struct tiff_file *source, TIFF *
 		     !tiff_file_tag(source, TAG_WINDOWS_MEDIA_PHOTO, &photo);
 	if (!compression_is_known(page.compression))
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "TIFF: compression %u is not supported", page.compression);
+				 "TIFF: compression %u is not supported: convert the file",
+				 page.compression);
 	for (size_t i = 0; sound && i < sizeof(known) / sizeof(*known); i++)
 		if (form_fits(&known[i], &page) && page_is_readable(&page, &known[i]) &&
 		    form_fill(out, &known[i], &page, file))
 			return 0;
 	return fault_say(fault, DECODE_E_UNSUPPORTED,
 			 "TIFF: %u samples of %u bits (format %u, colours %u, order of bits %u) "
-			 "are not supported",
+			 "are not supported: convert the file",
 			 page.samples, page.bits, page.format, page.photometric, page.fill_order);
 }

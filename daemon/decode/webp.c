@@ -26,7 +26,8 @@ static int webp_fault(struct fault *fault, VP8StatusCode code)
 		return fault_say(fault, DECODE_E_CORRUPT, "WebP: the file is cut short");
 	case VP8_STATUS_UNSUPPORTED_FEATURE:
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "WebP: the file uses a feature that libwebp does not know");
+				 "WebP: the file uses a feature that libwebp does not know: "
+				 "convert the file");
 	default:
 		return fault_say(fault, DECODE_E_CORRUPT, "WebP: damaged (status %d)", (int)code);
 	}

@@ -39,7 +39,8 @@ static void on_refuse(struct listener *listener, int fd)
 	struct credentials credentials = CREDENTIALS_NULL;
 	(void)peer_credentials(&credentials, fd);
 	log_user(credentials.uid, LOG_CLIENTS, LOG_LEVEL_WARNING,
-		 "out of file descriptors: a connection of user %u was refused",
+		 "out of file descriptors: a connection of user %u was refused: raise the limit of "
+		 "open files (LimitNOFILE)",
 		 (unsigned)credentials.uid);
 	credentials_deinit(&credentials);
 	refuse(accept, fd, ERROR_TOO_MANY_CONNECTIONS,

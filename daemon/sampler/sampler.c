@@ -275,7 +275,7 @@ static int weighted_check(const struct sampler_spec *spec, const struct sampled 
 	if (spec->by_part && wanted == 0)
 		return fault_say(source->fault, SAMPLER_E_ARGUMENT,
 				 "sampler: weights_by_part is for datasets joined by 'parts', and "
-				 "this dataset is not joined");
+				 "this dataset is not joined: leave it out");
 	if (spec->list_count == wanted)
 		return 0;
 	return fault_say(source->fault, SAMPLER_E_ARGUMENT,

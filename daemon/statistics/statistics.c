@@ -314,7 +314,7 @@ static int check_header(const struct header *header, const struct digest *finger
 		return fault_say(fault, STATISTICS_E_FILE,
 				 "it was written by another version or another machine");
 	if (!digest_equal(&sum, &header->sum) || !memchr(header->name, 0, sizeof(header->name)))
-		return fault_say(fault, STATISTICS_E_FILE, "its header is damaged");
+		return fault_say(fault, STATISTICS_E_FILE, "its header is damaged: fit again");
 	if (!digest_equal(&header->fingerprint, fingerprint))
 		return fault_say(fault, STATISTICS_E_FILE,
 				 "it belongs to another dataset: fit this one");
@@ -338,7 +338,7 @@ static int check_header(const struct header *header, const struct digest *finger
 	if (header->count != count_of(plan) ||
 	    bytes != sizeof(*header) + sizeof(float) * header->count)
 		return fault_say(fault, STATISTICS_E_FILE,
-				 "the size of the file differs from its header");
+				 "the size of the file differs from its header: fit again");
 	return 0;
 }
 
@@ -349,7 +349,7 @@ int statistics_read(struct statistics **out, int fd, const struct digest *finger
 	struct statistics_plan plan;
 	struct stat stat;
 	if (fstat(fd, &stat) < 0 || file_read_all(fd, &header, sizeof(header), 0))
-		return fault_say(fault, STATISTICS_E_FILE, "the file is cut short");
+		return fault_say(fault, STATISTICS_E_FILE, "the file is cut short: fit again");
 	int r = check_header(&header, fingerprint, (uint64_t)stat.st_size, &plan, fault);
 	if (r)
 		return r;
@@ -361,7 +361,7 @@ int statistics_read(struct statistics **out, int fd, const struct digest *finger
 	memcpy(statistics->std, header.std, sizeof(header.std));
 	if (file_read_all(fd, statistics->numbers, sizeof(float) * statistics->count,
 			  sizeof(header)))
-		r = fault_say(fault, STATISTICS_E_FILE, "the file is cut short");
+		r = fault_say(fault, STATISTICS_E_FILE, "the file is cut short: fit again");
 	else
 		r = make_digest(statistics);
 	if (r == 0 && !digest_equal(&statistics->digest, &header.digest))

@@ -21,7 +21,7 @@ struct gzip {
 
 static int gzip_say(struct fault *fault, const char *why)
 {
-	return fault_say(fault, PACKING_E_BAD, "its gzip is damaged: %s", why);
+	return fault_say(fault, PACKING_E_BAD, "its gzip is damaged: %s: pack the file again", why);
 }
 
 /* More packed bytes; there are none left. */

@@ -31,7 +31,7 @@ static int xz_say(const struct xz *xz, lzma_ret result, struct fault *fault)
 					     PACKING_MIB),
 			(unsigned long long)(MEMORY / PACKING_MIB));
 	case LZMA_BUF_ERROR:
-		return fault_say(fault, PACKING_E_BAD, "its xz was cut short");
+		return fault_say(fault, PACKING_E_BAD, "its xz was cut short: copy it again");
 	case LZMA_OPTIONS_ERROR:
 	case LZMA_UNSUPPORTED_CHECK:
 		return fault_say(
@@ -39,7 +39,7 @@ static int xz_say(const struct xz *xz, lzma_ret result, struct fault *fault)
 			"its xz has a filter or a checksum that the installed liblzma does "
 			"not know: unpack it");
 	default:
-		return fault_say(fault, PACKING_E_BAD, "its xz is damaged");
+		return fault_say(fault, PACKING_E_BAD, "its xz is damaged: pack the file again");
 	}
 }
 

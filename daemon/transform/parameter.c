@@ -57,8 +57,10 @@ const char *parameter_type_words(enum parameter_type type)
 
 static int say_type(const struct parameter_row *row, struct fault *fault)
 {
+	const bool ignored = row->type == PARAMETER_IGNORED;
 	return fault_say(fault, PARAMETER_E_VALUE, "'%s' must be %s%s", row->name,
-			 forms[row->type].words, row->optional ? ", or nil" : "");
+			 ignored ? "true or false" : forms[row->type].words,
+			 ignored || row->optional ? ", or left out" : "");
 }
 
 /* "nearest, bilinear, bicubic" */

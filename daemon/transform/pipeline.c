@@ -177,7 +177,7 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 			: pipeline->front && pipeline->front->list.sizes)
 		return fault_say(fault, PIPELINE_E_TRANSFORM,
 				 "transforms: Buckets cannot be combined with Map, FiveCrop and "
-				 "TenCrop");
+				 "TenCrop: leave these out");
 	r = list->sized ? pipeline_finish(pipeline, fault) : 0;
 	if (r)
 		return r;

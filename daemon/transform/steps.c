@@ -92,9 +92,10 @@ int steps_add_box_resize(struct steps *steps, const char *name, const struct rec
 	if (width > STEPS_EDGE_MAX || height > STEPS_EDGE_MAX)
 		return steps_say_large(steps, name, fault);
 	if (width < 1 || height < 1 || box->width < 1 || box->height < 1)
-		return fault_say(fault, STEPS_E_IMAGE,
-				 "%s of a picture of %d x %d: an edge would be 0 pixels", name,
-				 steps->size[0], steps->size[1]);
+		return fault_say(
+			fault, STEPS_E_IMAGE,
+			"%s of a picture of %d x %d: an edge would be 0 pixels: take a larger size",
+			name, steps->size[0], steps->size[1]);
 	if (box->width == (int32_t)width && box->height == (int32_t)height) {
 		/* No pixel changes. */
 		if (box->width != steps->size[0] || box->height != steps->size[1])

@@ -21,7 +21,7 @@ int tensor_ops_make(struct tensor_ops *out, const struct transform *transforms, 
 		return fault_say(
 			fault, TENSOR_OPS_E_VALUE,
 			"%s stands after ImageDataGenerator with color_mode 'rgba', behind "
-			"which nothing may stand",
+			"which nothing may stand: put it before, or take color_mode 'rgb'",
 			transforms[1].row->name);
 	if (ops.keras.alpha && keras_take_numbers(&ops.keras, ops.keras.channels, fault) != 0)
 		return TENSOR_OPS_E_VALUE;

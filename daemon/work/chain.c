@@ -168,7 +168,8 @@ static enum job_outcome view_apply(struct job *job, uint32_t view, const struct 
 		r = pipeline_apply(pipeline, image, alpha, scratch, out + place.offset, cancel);
 	if (r == PIPELINE_E_STOPPED)
 		fault_say(&job->fault, r,
-			  "the transforms were stopped after %u ms of CPU time (decode-deadline)",
+			  "the transforms were stopped after %u ms of CPU time (decode-deadline): "
+			  "raise that, or take cheaper ones",
 			  recipe->limits.deadline_ms);
 	return outcome_of_pipeline(r);
 }

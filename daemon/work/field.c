@@ -346,7 +346,8 @@ static int fields_add_mapped(struct fields *fields, const struct code_array *arr
 					 array[i].name);
 		if (fields->count == SEGMENT_FIELDS_MAX)
 			return fault_say(fault, FIELD_E_CHOICE,
-					 "Map: with its %u arrays a sample has more than %d fields",
+					 "Map: with its %u arrays a sample has more than %d "
+					 "fields: leave some out",
 					 count, SEGMENT_FIELDS_MAX);
 		field_add_made(fields, array[i].name, &array[i]);
 	}
@@ -388,7 +389,8 @@ static int fields_add_image(struct fields *fields, const struct pipeline *pipeli
 	fields->mixes = pipeline_mixes(pipeline);
 	if (fields->mixes && fields->views > 1)
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "views and a batch transform (MixUp, CutMix) cannot be combined");
+				 "views and a batch transform (MixUp, CutMix) cannot be combined: "
+				 "leave one of them out");
 	return 0;
 }
 
@@ -430,7 +432,7 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 		if (!fields_have(fields, choice->names[i]))
 			return fault_say(fault, FIELD_E_CHOICE,
 					 "fields: the dataset has no '%s' besides image, label and "
-					 "index",
+					 "index: list those that it has",
 					 quote_text(&quote, choice->names[i]));
 	return r ? r : fields_add_mapped(fields, mapped, maps, fault);
 }

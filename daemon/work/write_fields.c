@@ -112,7 +112,8 @@ void write_mask(struct job *job, uint64_t sample, const struct buffer *file, uin
 		return;
 	if (own_width != width || own_height != height) {
 		job->outcome = JOB_TRANSFORM;
-		fault_say(&job->fault, 1, "the mask is %d x %d but the picture is %d x %d",
+		fault_say(&job->fault, 1,
+			  "the mask is %d x %d but the picture is %d x %d: save both in one size",
 			  own_width, own_height, width, height);
 		return;
 	}
@@ -161,8 +162,9 @@ static void write_one_hot(struct job *job)
 	job->outcome = JOB_TRANSFORM;
 	job->substituted = false;
 	fault_say(&job->fault, 1,
-		  "one_hot: the label %" PRId64 " is not one of the %" PRIu32 " classes", label,
-		  classes);
+		  "one_hot: the label %" PRId64 " is not one of the %" PRIu32
+		  " classes: give the dataset 'classes' above it",
+		  label, classes);
 }
 
 /* Does the user's code make this one? */

@@ -59,7 +59,8 @@ static int draw_part(struct drawing *drawing, const struct instance_part *part, 
 	drawing->steps = map.steps;
 	if (r == 0 && cancel_after(&drawing->cancel, (uint64_t)map.width * map.height))
 		return fault_say(fault, INSTANCE_E_BAD,
-				 "the masks took longer than a decode may (decode-deadline)");
+				 "the masks took longer than a decode may (decode-deadline): raise "
+				 "that, or simplify the polygons");
 	return r;
 }
 

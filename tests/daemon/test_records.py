@@ -60,6 +60,8 @@ def test_a_damaged_record(daemon, records, tmp_path):
         assert answer.name == "attached", answer
         bad = peer.expect("bad_sample")
     assert bad.fields["sample"] == 0 and "checksum" in bad.fields["text"], bad
+    assert bad.fields["text"].endswith("; check that the file is there, and that the daemon may "
+                                       "read it"), "what is wrong with a file has its remedy"
 
 
 def test_lmdb(daemon, photos, tmp_path):

@@ -72,6 +72,16 @@ def test_the_same_as_the_folder(spawn, photos, shards):
     assert paths[0].startswith("train-000.tar/") and paths[-1].startswith("train-003.tar/")
 
 
+@pytest.mark.parametrize("spoil", [
+    lambda path: (os.remove(path), os.symlink("/none", path)),
+    lambda path: path.write_bytes(b"no tar" * 200)], ids=["gone", "damaged"])
+def test_a_shard_is_named_with_its_dataset(daemon, shards, spoil):
+    spoil(shards.parent / "train-002.tar")
+    with daemon.connect() as peer:
+        text = peer.attach(shards, **STREAM).fields["text"]
+    assert "train-002.tar" in text and str(shards.parent)[-40:] in text, text
+
+
 def test_ranks_and_resuming(daemon, photos, shards):
     """Two ranks, and a reader that goes on in the middle of an epoch, meet the folder's samples."""
     reference = digests(daemon, photos)

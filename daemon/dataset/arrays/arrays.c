@@ -51,12 +51,13 @@ int arrays_new(struct arrays **out, const struct arrays_plan *plan, struct datas
 	struct quote quote;
 	uint64_t pixels, labels;
 	if (plan->count == 0)
-		return fault_say(fault, DATASET_E_OPEN, "%s has no samples",
+		return fault_say(fault, DATASET_E_OPEN,
+				 "%s has no samples: give it arrays that are not empty",
 				 quote_text(&quote, plan->from));
 	if (!plan_bytes(plan, &pixels, &labels))
 		return fault_say(fault, DATASET_E_OPEN,
 				 "%s has %" PRIu64 " pictures of %" PRIu64 " x %" PRIu64
-				 ", which cannot be kept in memory",
+				 ", which cannot be kept in memory: split it into several",
 				 quote_text(&quote, plan->from), plan->count, plan->width,
 				 plan->height);
 	int r = account_charge(account, pixels + labels, plan->from, fault);

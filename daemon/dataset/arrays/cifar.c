@@ -192,8 +192,9 @@ static int cifar_name_classes(struct cifar *cifar, struct arrays *arrays)
 					  : cifar_names_split(&names, &file->bytes, &why);
 	if (!result && names.count != count)
 		result = fault_say(&why, CIFAR_FILE_E_BAD,
-				   "it has %" PRIu64 " class names, not %" PRIu64, names.count,
-				   count);
+				   "it has %" PRIu64 " class names, not %" PRIu64
+				   ": take the list that belongs to these pictures",
+				   names.count, count);
 	if (result > 0)
 		result = cifar_say(cifar, file, why.text);
 	if (!result)

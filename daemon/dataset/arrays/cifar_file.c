@@ -15,15 +15,21 @@ static int cifar_file_check_labels(const struct cifar_file *file, const char *ke
 				   struct fault *fault)
 {
 	if (!file->labels || file->labels->kind != PICKLE_LIST)
-		return fault_say(fault, CIFAR_FILE_E_BAD, "it has no list '%s'", key);
+		return fault_say(
+			fault, CIFAR_FILE_E_BAD,
+			"it has no list '%s': load the files as the data set's authors give them",
+			key);
 	if (file->labels->list.count != file->planes.rows)
 		return fault_say(fault, CIFAR_FILE_E_BAD,
-				 "'%s' has %" PRIu64 " labels for %" PRIu64 " pictures", key,
-				 file->labels->list.count, file->planes.rows);
+				 "'%s' has %" PRIu64 " labels for %" PRIu64
+				 " pictures: load the files as the data set's authors give them",
+				 key, file->labels->list.count, file->planes.rows);
 	for (uint64_t i = 0; i < file->labels->list.count; i++) {
 		if (pickle_item(&file->pickle, file->labels, i)->kind != PICKLE_INT)
 			return fault_say(fault, CIFAR_FILE_E_BAD,
-					 "label %" PRIu64 " of '%s' is not an integer", i, key);
+					 "label %" PRIu64
+					 " of '%s' is not an integer: write it as one",
+					 i, key);
 	}
 	return 0;
 }
@@ -94,7 +100,9 @@ static int cifar_names_add(struct cifar_names *names, const void *data, uint64_t
 			   struct fault *fault)
 {
 	if (names->count == NAMES_MAX || size > QUOTE_MAX || memchr(data, '\0', size))
-		return fault_say(fault, CIFAR_FILE_E_BAD, "it is not a list of class names");
+		return fault_say(fault, CIFAR_FILE_E_BAD,
+				 "it is not a list of class names: load the files as the data "
+				 "set's authors give them");
 	if (ARRAY_RESERVE(names->names, names->capacity, names->count + 1))
 		return -ENOMEM;
 	names->names[names->count] = strndup(data, size);
@@ -127,7 +135,10 @@ int cifar_names_unpickle(struct cifar_names *out, const struct buffer *bytes, co
 		list = pickle_get(&pickle, root, key);
 		result = list && list->kind == PICKLE_LIST
 				 ? cifar_names_take(out, &pickle, list, fault)
-				 : fault_say(fault, CIFAR_FILE_E_BAD, "it has no list '%s'", key);
+				 : fault_say(fault, CIFAR_FILE_E_BAD,
+					     "it has no list '%s': load the files as the data "
+					     "set's authors give them",
+					     key);
 	}
 	pickle_deinit(&pickle);
 	return result;

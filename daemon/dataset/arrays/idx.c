@@ -6,7 +6,9 @@
 int idx_parse(struct idx *out, const uint8_t *bytes, size_t size, struct fault *fault)
 {
 	if (size < 4 || bytes[0] || bytes[1])
-		return fault_say(fault, IDX_E_BAD, "it is not an idx file");
+		return fault_say(fault, IDX_E_BAD,
+				 "it is not an idx file: give its name, or the folder with the "
+				 "four files of MNIST");
 	if (bytes[2] != 8)
 		return fault_say(fault, IDX_E_BAD,
 				 "its values have the type 0x%02x: only unsigned bytes (0x08) are "

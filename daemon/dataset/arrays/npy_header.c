@@ -87,7 +87,8 @@ static int take_type(struct words *words, struct npy_header *header, struct faul
 	size_t size;
 	if (!take_text(words, &text, &size))
 		return fault_say(fault, NPY_E_HEADER,
-				 "it is an array of records, which is not supported");
+				 "it is an array of records, which is not supported: save each "
+				 "field as an array");
 	for (int type = 0; type < NPY_TYPES; type++) {
 		for (int i = 0; i < 2; i++) {
 			if (size != 3 || memcmp(text, types[type].words[i], 3) != 0)
@@ -99,7 +100,7 @@ static int take_type(struct words *words, struct npy_header *header, struct faul
 	return fault_say(
 		fault, NPY_E_HEADER,
 		"its type is '%s', not uint8, int32, int64, float32 or float64 in this machine's "
-		"byte order",
+		"byte order: save it with astype()",
 		quote_bytes(&quote, text, size));
 }
 
@@ -132,7 +133,8 @@ static int take_shape(struct words *words, struct npy_header *header, struct fau
 
 static int say_damaged(struct fault *fault)
 {
-	return fault_say(fault, NPY_E_HEADER, "its header is damaged");
+	return fault_say(fault, NPY_E_HEADER,
+			 "its header is damaged: save it again with numpy.save()");
 }
 
 enum { KEY_TYPE = 1, KEY_ORDER = 2, KEY_SHAPE = 4, KEYS_ALL = 7 };
@@ -190,7 +192,8 @@ int npy_header_parse(struct npy_header *out, const uint8_t *bytes, size_t size, 
 {
 	struct npy_header header = {0};
 	if (size < MAGIC_SIZE + 6 || memcmp(bytes, MAGIC, MAGIC_SIZE) != 0)
-		return fault_say(fault, NPY_E_HEADER, "it is not a NumPy array (.npy)");
+		return fault_say(fault, NPY_E_HEADER,
+				 "it is not a NumPy array (.npy): save it with numpy.save()");
 	unsigned version = bytes[MAGIC_SIZE];
 	if (version < 1 || version > 3)
 		return fault_say(fault, NPY_E_HEADER,

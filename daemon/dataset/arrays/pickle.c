@@ -220,9 +220,10 @@ static int pickle_step_data(struct pickle *pickle, uint8_t code)
 	case 0x8d: /* BINUNICODE8 */
 		return pickle_read_bytes(pickle, PICKLE_TEXT, 8);
 	}
-	return fault_say(pickle->fault, PICKLE_E_BAD,
-			 "at byte %llu of the pickle: the opcode 0x%02x is not supported",
-			 (unsigned long long)(pickle->at - 1), code);
+	return fault_say(
+		pickle->fault, PICKLE_E_BAD,
+		"at byte %llu of the pickle: the opcode 0x%02x is not supported: save it as .npz",
+		(unsigned long long)(pickle->at - 1), code);
 }
 
 static int pickle_step_list(struct pickle *pickle, uint8_t code)

@@ -177,9 +177,10 @@ static char *tree_join(struct folder_tree *tree, const char *folder, const char 
 	struct quote quote;
 	size_t size = strlen(folder), name_size = strlen(name);
 	if (size + 1 + name_size >= INDEX_PATH_MAX) {
-		*result = fault_say(&tree->fault, DATASET_E_OPEN,
-				    "a path in the dataset is longer than %d bytes: .../%s",
-				    INDEX_PATH_MAX - 1, quote_text(&quote, name));
+		*result = fault_say(
+			&tree->fault, DATASET_E_OPEN,
+			"a path in the dataset is longer than %d bytes: .../%s: shorten its names",
+			INDEX_PATH_MAX - 1, quote_text(&quote, name));
 		return NULL;
 	}
 	char *path = malloc(size + 1 + name_size + 1);
@@ -207,7 +208,8 @@ static int tree_add_node(struct folder_tree *tree, char *path, const uint64_t id
 	*node = (struct folder_node){.path = path, .id = {id[0], id[1]}, .parent = parent};
 	tree->nodes[tree->node_count++] = node;
 	if (tree->node_count > INDEX_DIRECTORIES_MAX)
-		return fault_say(&tree->fault, DATASET_E_OPEN, "more than %u folders in one class",
+		return fault_say(&tree->fault, DATASET_E_OPEN,
+				 "more than %u folders in one class: put their files into fewer",
 				 INDEX_DIRECTORIES_MAX);
 	return tree_hold(tree, sizeof(*node) + strlen(path) + 2 * PIECE);
 }

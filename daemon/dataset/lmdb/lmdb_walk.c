@@ -10,7 +10,9 @@
 
 static int walk_bad(const char *what, uint64_t page, struct fault *fault)
 {
-	return fault_say(fault, LMDB_E_BAD, "it is damaged: %s (page %" PRIu64 ")", what, page);
+	return fault_say(fault, LMDB_E_BAD,
+			 "it is damaged: %s (page %" PRIu64 "): write the database again", what,
+			 page);
 }
 
 static int walk_read_meta(const struct lmdb_walk *walk, struct lmdb_meta *out, uint64_t offset,
@@ -27,7 +29,8 @@ int lmdb_walk_look(struct lmdb_walk *walk, lmdb_fetch *fetch, void *context, uin
 	struct lmdb_meta first, second;
 	*walk = (struct lmdb_walk){.fetch = fetch, .context = context};
 	if (size < LMDB_META_SIZE)
-		return fault_say(fault, LMDB_E_BAD, "it is too short for an LMDB database");
+		return fault_say(fault, LMDB_E_BAD,
+				 "it is too short for an LMDB database: copy it again");
 	int result = walk_read_meta(walk, &first, 0, 0, fault);
 	if (result)
 		return result;
@@ -44,7 +47,8 @@ int lmdb_walk_look(struct lmdb_walk *walk, lmdb_fetch *fetch, void *context, uin
 		return fault_say(fault, LMDB_E_BAD,
 				 "the file is shorter than its pages: it was cut");
 	if (walk->meta.pages > FILE_MAX / walk->meta.page_size)
-		return fault_say(fault, LMDB_E_BAD, "it is larger than 1 TiB");
+		return fault_say(fault, LMDB_E_BAD,
+				 "it is larger than 1 TiB: split it into several");
 	*memory_out = walk->meta.pages / 8 + 1 + (uint64_t)LMDB_DEPTH_MAX * walk->meta.page_size;
 	return 0;
 }

@@ -197,8 +197,10 @@ static int example_float(struct example *example, uint64_t at, struct label *out
 			(uint32_t)data[3] << 24;
 	out->real = true;
 	memcpy(&out->number, &bits, sizeof(bits));
-	return isfinite(out->number) ? 0
-				     : fault_say(fault, EXAMPLE_E_BAD, "a number is not finite");
+	return isfinite(out->number)
+		       ? 0
+		       : fault_say(fault, EXAMPLE_E_BAD,
+				   "a number is not finite: write the record without it");
 }
 
 /* The number at *at of a packed list, which ends at `end`. */

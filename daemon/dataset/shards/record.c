@@ -22,7 +22,7 @@ int record_parse(const uint8_t head[RECORD_HEAD], uint64_t left, uint64_t *lengt
 		return fault_say(
 			fault, RECORD_E_BAD,
 			"there is no record of a TFRecord file (the checksum of its length "
-			"is wrong)");
+			"is wrong): copy it again");
 	uint64_t length = get32(head) | (uint64_t)get32(head + 4) << 32;
 	if (left < RECORD_HEAD + RECORD_TAIL || length > left - RECORD_HEAD - RECORD_TAIL)
 		return fault_say(

@@ -83,7 +83,7 @@ static int roles_parse_images(struct roles *roles, const char *text, bool compon
 	for (const char *at = text; at && roles_next(&at, "; ", &role);) {
 		if (roles->image_count == ROLES_IMAGES_MAX)
 			return fault_say(fault, DATASET_E_ARGUMENT,
-					 "dataset: image has more than %d choices",
+					 "dataset: image has more than %d choices: leave some out",
 					 ROLES_IMAGES_MAX);
 		roles->images[roles->image_count++] = role;
 		if (components && roles_check("image", &role, fault))
@@ -140,9 +140,10 @@ static int roles_parse_fields(struct roles *roles, const char *text, bool compon
 	struct role_text role;
 	for (const char *at = text; at && roles_next(&at, "; ,", &role);) {
 		if (roles->field_count == ROLES_FIELDS_MAX)
-			return fault_say(fault, DATASET_E_ARGUMENT,
-					 "dataset: components: more than %d become fields",
-					 ROLES_FIELDS_MAX);
+			return fault_say(
+				fault, DATASET_E_ARGUMENT,
+				"dataset: components: more than %d become fields: leave some out",
+				ROLES_FIELDS_MAX);
 		struct role_field *field = &roles->fields[roles->field_count++];
 		field->component = role;
 		if ((components && roles_check("components", &role, fault)) ||
@@ -191,7 +192,8 @@ int roles_parse_features(struct roles *out, const struct dataset_spec *spec, str
 	    roles_parse_fields(&roles, spec->components, false, fault))
 		return DATASET_E_ARGUMENT;
 	if (roles.image_count == 0)
-		return fault_say(fault, DATASET_E_ARGUMENT, "dataset: image names no feature");
+		return fault_say(fault, DATASET_E_ARGUMENT,
+				 "dataset: image names no feature: give it the name of one");
 	if (spec->label)
 		roles.label = (struct role_text){spec->label, strlen(spec->label)};
 	*out = roles;

@@ -56,8 +56,8 @@ int shard_index_begin_shard(struct shard_index *index, const char *name,
 			    const struct storage_version *version, struct fault *fault)
 {
 	if (index->shard_count == SHARDS_MAX)
-		return fault_say(fault, SHARD_INDEX_E_BAD, "more than %" PRIu64 " shards",
-				 SHARDS_MAX);
+		return fault_say(fault, SHARD_INDEX_E_BAD,
+				 "more than %" PRIu64 " shards: join them into fewer", SHARDS_MAX);
 	if (ARRAY_RESERVE(index->shards, index->shard_capacity, index->shard_count + 1))
 		return -ENOMEM;
 	struct shard shard = {strdup(name), *version, index->count};
@@ -72,7 +72,8 @@ static int shard_index_add_member(struct shard_index *index, const struct shard_
 {
 	if (index->count == INDEX_SAMPLES_MAX)
 		return fault_say(fault, SHARD_INDEX_E_BAD,
-				 "more samples than an index can hold (%" PRIu64 ")",
+				 "more samples than an index can hold (%" PRIu64
+				 "): split the dataset into parts",
 				 INDEX_SAMPLES_MAX);
 	if (sample->size > UINT32_MAX || sample->offset >= SHARD_MEMBER_END_MAX)
 		return fault_say(fault, SHARD_INDEX_E_BAD,
@@ -80,9 +81,10 @@ static int shard_index_add_member(struct shard_index *index, const struct shard_
 	int result = key_list_add(&index->keys, sample->key, sample->key_size, sample->ending,
 				  sample->ending_size);
 	if (result > 0)
-		return fault_say(fault, SHARD_INDEX_E_BAD,
-				 "pictures of more than %d different endings",
-				 KEY_LIST_ENDINGS_MAX);
+		return fault_say(
+			fault, SHARD_INDEX_E_BAD,
+			"pictures of more than %d different endings: convert them to few formats",
+			KEY_LIST_ENDINGS_MAX);
 	if (!result)
 		result = number_list_add(&index->offsets, (int64_t)sample->offset);
 	if (!result)
@@ -111,7 +113,7 @@ static int shard_index_add_label(struct shard_index *index, const struct shard_s
 	return result == LABELS_E_COUNT
 		       ? fault_say(fault, SHARD_INDEX_E_BAD,
 				   "its label is %" PRIu32 " numbers and that of the first sample "
-				   "%" PRIu32,
+				   "%" PRIu32 ": give all samples the same count",
 				   count, index->labels.count)
 		       : result;
 }

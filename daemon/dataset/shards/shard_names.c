@@ -62,7 +62,8 @@ static int shard_names_add(struct search *search, const char *within, const char
 {
 	struct shard_names *names = search->names;
 	if (names->count == SHARDS_MAX)
-		return fault_say(search->fault, DATASET_E_ARGUMENT, "more than %llu shards",
+		return fault_say(search->fault, DATASET_E_ARGUMENT,
+				 "more than %llu shards: join them into fewer",
 				 (unsigned long long)SHARDS_MAX);
 	if (ARRAY_RESERVE(names->names, names->capacity, names->count + 1))
 		return -ENOMEM;
@@ -128,7 +129,8 @@ static int search_glob(struct search *search, const char *name)
 	if (found)
 		qsort(search->names->names + before, found, sizeof(char *), compare_names);
 	if (!found && !search->result)
-		return fault_say(search->fault, DATASET_E_OPEN, "no file fits %s/%s",
+		return fault_say(search->fault, DATASET_E_OPEN,
+				 "no file fits %s/%s: ls in that folder says which there are",
 				 search->names->root, quote_text(&quote, name));
 	return search->result;
 }
@@ -239,5 +241,6 @@ int shard_names_find(struct shard_names *names, const struct storage_folder *fol
 			     : search_pattern(&search, path);
 	if (result || names->count)
 		return result;
-	return fault_say(fault, DATASET_E_OPEN, "%s names no shards", path);
+	return fault_say(fault, DATASET_E_OPEN,
+			 "%s names no shards: give a pattern, or a list with one", path);
 }

@@ -15,10 +15,10 @@ int shard_pass_check(struct shard_pass *pass, struct fault *fault)
 int shard_pass_say_sample(struct shard_pass *pass, const char *key, size_t size,
 			  const struct fault *why, struct fault *fault)
 {
-	struct quote shard, quote;
-	return fault_say(fault, DATASET_E_OPEN, "%s: the sample '%s': %s",
-			 quote_text(&shard, pass->reader.name), quote_bytes(&quote, key, size),
-			 why->text);
+	struct quote shard, path, quote;
+	return fault_say(fault, DATASET_E_OPEN, "the dataset %s: %s: the sample '%s': %s",
+			 quote_text(&path, pass->spec->path), quote_text(&shard, pass->reader.name),
+			 quote_bytes(&quote, key, size), why->text);
 }
 
 int shard_pass_added(struct shard_pass *pass, int result, const char *key, size_t size,
@@ -38,35 +38,45 @@ int shard_pass_added(struct shard_pass *pass, int result, const char *key, size_
 
 int shard_pass_say_shard(struct shard_pass *pass, const struct fault *why, struct fault *fault)
 {
-	struct quote quote;
+	struct quote quote, path;
 	const char *packing = shard_reader_packing(&pass->reader);
 	quote_text(&quote, pass->reader.name);
 	if (packing)
 		return fault_say(fault, DATASET_E_OPEN,
-				 "the shard %s is packed with %s: samples are read at their place, "
+				 "the dataset %s: the shard %s is packed with %s: samples are read "
+				 "at their place, "
 				 "so unpack it (pictures hardly shrink by packing); a daemon with "
 				 "cache-dir does so there for .tar.gz, .tgz, .tar.zst, .tar.bz2, "
 				 ".tar.xz, .txz and .tar.lz4",
-				 quote.text, packing);
+				 quote_text(&path, pass->spec->path), quote.text, packing);
 	if (shard_reader_is_page(&pass->reader))
-		return fault_say(fault, DATASET_E_OPEN,
-				 "the shard %s is an HTML page and no archive: it is what a server "
-				 "shows to people, such as a page to log in",
-				 quote.text);
-	return fault_say(fault, DATASET_E_OPEN, "the shard %s: %s", quote.text, why->text);
+		return fault_say(
+			fault, DATASET_E_OPEN,
+			"the dataset %s: the shard %s is an HTML page and no archive: it is what a "
+			"server "
+			"shows to people, such as a page to log in: give the address of the file "
+			"itself",
+			quote_text(&path, pass->spec->path), quote.text);
+	return fault_say(fault, DATASET_E_OPEN, "the dataset %s: the shard %s: %s",
+			 quote_text(&path, pass->spec->path), quote.text, why->text);
 }
 
 static int pass_shard(struct shard_pass *pass, const char *name, shard_walk *walk, void *context,
 		      struct fault *fault)
 {
 	struct fault why;
+	struct quote path;
 	int result = shard_reader_begin(&pass->reader, pass->folder, name, &why);
 	if (result)
-		return result < 0 ? result
-				  : fault_say(fault, DATASET_E_OPEN, "the shard: %s", why.text);
+		return result < 0
+			       ? result
+			       : fault_say(fault, DATASET_E_OPEN, "the dataset %s: the shard: %s",
+					   quote_text(&path, pass->spec->path), why.text);
 	result = shard_index_begin_shard(pass->index, name, &pass->reader.version, &why);
 	if (result)
-		return result < 0 ? result : fault_say(fault, DATASET_E_OPEN, "%s", why.text);
+		return result < 0 ? result
+				  : fault_say(fault, DATASET_E_OPEN, "the dataset %s: %s",
+					      quote_text(&path, pass->spec->path), why.text);
 	result = walk(pass, context, fault);
 	if (!result && shard_reader_end(&pass->reader, &why))
 		result = shard_pass_say_shard(pass, &why, fault);

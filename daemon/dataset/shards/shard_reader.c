@@ -60,7 +60,9 @@ static int shard_reader_fill(struct shard_reader *reader, uint64_t offset, size_
 	if (result)
 		return result > 0 ? TAR_E_BAD : result;
 	if (!storage_version_equal(&version, &reader->version))
-		return fault_say(fault, TAR_E_BAD, "it was changed while it was indexed");
+		return fault_say(
+			fault, TAR_E_BAD,
+			"it was changed while it was indexed: open it when it changes no more");
 	reader->at = offset;
 	return 0;
 }
@@ -97,7 +99,9 @@ int shard_reader_end(const struct shard_reader *reader, struct fault *fault)
 		return result > 0 ? TAR_E_BAD : result;
 	return storage_version_equal(&version, &reader->version)
 		       ? 0
-		       : fault_say(fault, TAR_E_BAD, "it was changed while it was indexed");
+		       : fault_say(fault, TAR_E_BAD,
+				   "it was changed while it was indexed: open it when it changes "
+				   "no more");
 }
 
 const char *shard_reader_packing(struct shard_reader *reader)

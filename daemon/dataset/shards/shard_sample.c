@@ -68,14 +68,15 @@ static int gathering_note(struct shard_gathering *gathering, const char *compone
 		size_t length = strlen(other);
 		if (length == size && memcmp(other, component, size) == 0)
 			return fault_say(fault, SHARD_SAMPLE_E_BAD,
-					 "it has the component '%s' twice",
+					 "it has the component '%s' twice: rename one of them",
 					 quote_bytes(&quote, component, size));
 		at += length + 1;
 	}
 	if (gathering->components_size + size + 1 > SHARD_COMPONENTS_BYTES_MAX)
-		return fault_say(fault, SHARD_SAMPLE_E_BAD,
-				 "the names of its components have more than %d bytes",
-				 SHARD_COMPONENTS_BYTES_MAX);
+		return fault_say(
+			fault, SHARD_SAMPLE_E_BAD,
+			"the names of its components have more than %d bytes: shorten them",
+			SHARD_COMPONENTS_BYTES_MAX);
 	memcpy(gathering->components + gathering->components_size, component, size);
 	gathering->components_size += size;
 	gathering->components[gathering->components_size++] = '\0';
@@ -198,12 +199,13 @@ static int gathering_parse_text(struct shard_gathering *gathering, struct fault 
 	char *text = (char *)bytes->data;
 	size_t size = bytes->size;
 	if (memchr(text, '\0', size))
-		return fault_say(fault, ROW_E_BAD, "it has a NUL byte");
+		return fault_say(fault, ROW_E_BAD, "it has a NUL byte: write it as plain text");
 	while (size > 0 && strchr(blanks, text[size - 1]))
 		text[--size] = '\0';
 	size_t blank = strspn(text, blanks);
 	if (blank == size)
-		return fault_say(fault, ROW_E_BAD, "it is empty");
+		return fault_say(fault, ROW_E_BAD,
+				 "it is empty: write a number or a class into it");
 	return row_take_label(&gathering->row, text + blank, size - blank, fault);
 }
 

@@ -79,7 +79,9 @@ static int shards_fill(struct shards *shards, const struct shard_names *names,
 			    &index->shards[i].version);
 	if (index->count == 0) {
 		packed_forget(&shards->folder);
-		return fault_say(fault, DATASET_E_OPEN, "%s has no samples",
+		return fault_say(fault, DATASET_E_OPEN,
+				 "%s has no samples: give it some, or look whether a pattern names "
+				 "the right files",
 				 quote_text(&quote, spec->path));
 	}
 	facts->count = index->count;

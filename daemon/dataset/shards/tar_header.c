@@ -114,7 +114,8 @@ int tar_header_parse(struct tar_header *out, const uint8_t *block, struct fault 
 	}
 	if (!tar_sum_fits(block))
 		return fault_say(fault, TAR_E_BAD,
-				 "there is no tar header (its checksum is wrong)");
+				 "there is no tar header (its checksum is wrong): copy or write "
+				 "the shard again");
 	/* GNU's magic is "ustar  ", and the prefix's bytes are something else there. */
 	size_t prefix = memcmp(block + MAGIC_AT, "ustar", 6) == 0
 				? text_size(block + PREFIX_AT, PREFIX_SIZE)
@@ -128,7 +129,8 @@ int tar_header_parse(struct tar_header *out, const uint8_t *block, struct fault 
 	header.name_size = prefix + name;
 	header.kind = tar_kind_of(&header, block[TYPE_AT]);
 	if (!tar_number(block + SIZE_AT, SIZE_SIZE, &header.size))
-		return fault_say(fault, TAR_E_BAD, "the size in a tar header is no number");
+		return fault_say(fault, TAR_E_BAD,
+				 "the size in a tar header is no number: write the shard again");
 	if (header.kind == TAR_EMPTY)
 		header.size = 0;
 	*out = header;
@@ -171,7 +173,9 @@ static int pax_take(struct tar_pax *pax, const uint8_t *record, size_t size, str
 	} else if (pax_key_is(record, key, "size")) {
 		pax->has_size = pax_number(value, value_size, &pax->size);
 		if (!pax->has_size)
-			return fault_say(fault, TAR_E_BAD, "the size in a pax header is no number");
+			return fault_say(
+				fault, TAR_E_BAD,
+				"the size in a pax header is no number: write the shard again");
 	} else if (key > 11 && memcmp(record, "GNU.sparse.", 11) == 0) {
 		pax->sparse = true;
 	}
@@ -187,7 +191,8 @@ int tar_pax_parse(struct tar_pax *pax, const uint8_t *data, size_t size, struct 
 		size_t digits = blank ? (size_t)(blank - data) - at : 0;
 		if (!pax_number(data + at, digits, &length) || length > size - at ||
 		    length < digits + 2 || data[at + length - 1] != '\n')
-			return fault_say(fault, TAR_E_BAD, "a pax header is damaged");
+			return fault_say(fault, TAR_E_BAD,
+					 "a pax header is damaged: write the shard again");
 		int result = pax_take(pax, blank + 1, (size_t)length - digits - 2, fault);
 		if (result)
 			return result;

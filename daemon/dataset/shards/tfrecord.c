@@ -109,7 +109,8 @@ static int tfrecord_find(struct example *example, const struct roles *roles,
 					 &found->image_size, fault)
 			 : EXAMPLE_E_COUNT;
 	return result == EXAMPLE_E_COUNT ? fault_say(fault, EXAMPLE_E_BAD,
-						     "its feature '%s' is not one picture as bytes",
+						     "its feature '%s' is not one picture as "
+						     "bytes: give another feature by 'image'",
 						     found->image.name)
 					 : result;
 }
@@ -140,7 +141,7 @@ static int tfrecord_read_class(struct row *row, struct example *example,
 	if (size)
 		result = example->fetch(example->context, offset, (size_t)size, &data, fault);
 	if (!result && size && memchr(data, '\0', (size_t)size))
-		return fault_say(fault, EXAMPLE_E_BAD, "it has a NUL byte");
+		return fault_say(fault, EXAMPLE_E_BAD, "it has a NUL byte: write it as plain text");
 	if (!result && row_add_class(row, (const char *)data, (size_t)size, fault))
 		return EXAMPLE_E_BAD;
 	return result;

@@ -150,12 +150,22 @@ static const struct slot *batch_bad(struct ring *ring, uint64_t ordinal, uint64_
 	return NULL;
 }
 
+/* Why a file cannot be read or decoded is said where it is found, which knows no way out. The other
+ * errors of samples have one in their words. */
+static void bad_sample_say(const struct slot_note *note, struct fault *said)
+{
+	const bool bare = note->code == ERROR_SAMPLE_READ || note->code == ERROR_SAMPLE_CORRUPT;
+	fault_say(said, 0, "%s%s%s", note->fault.text, bare ? "; " : "",
+		  bare ? error_remedy(note->code) : "");
+}
+
 static void send_bad_sample(struct reader *reader, const struct slot *slot, uint64_t position)
 {
 	struct message message = message_init(MESSAGE_BAD_SAMPLE);
 	struct message_bad_sample *bad = &message.bad_sample;
 	const struct slot_note *note = slot->note;
 	char path[PROTO_FRAME_MAX / 16] = "";
+	struct fault said;
 	bad->epoch = reader->next.epoch;
 	bad->position = position;
 	bad->code = ERROR_INTERNAL;
@@ -166,7 +176,8 @@ static void send_bad_sample(struct reader *reader, const struct slot *slot, uint
 		bad->sample = note->sample;
 		bad->code = note->code;
 		bad->path = text_of(path);
-		bad->text = text_of(note->fault.text);
+		bad_sample_say(note, &said);
+		bad->text = text_of(said.text);
 	}
 	if (bad->code == ERROR_SAMPLE_LARGER) {
 		bad->field = text_of(reader->ring->stream->order.fields.field[note->larger].name);

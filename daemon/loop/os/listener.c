@@ -178,7 +178,9 @@ int listener_adopt(struct listener *listener, int fd, struct fault *fault)
 	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 ||
 	    address.sun_family != AF_UNIX)
 		return fault_say(fault, LISTENER_E_PATH,
-				 "the descriptor %d that was passed is no Unix socket", fd);
+				 "the descriptor %d that was passed is no Unix socket: pass those "
+				 "of the unit stokerd.socket",
+				 fd);
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;
 	snprintf(listener->path, sizeof(listener->path), "%.107s", address.sun_path);
@@ -249,13 +251,15 @@ int listener_adopt_port(struct listener *listener, int fd, struct fault *fault)
 {
 	if (listener->fd >= 0)
 		return fault_say(fault, LISTENER_E_PATH,
-				 "two ports were passed for metrics: one is served");
+				 "two ports were passed for metrics: one is served: leave one out");
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;
 	listener->fd = fd;
 	int r = listener_name_port(listener);
 	return r < 0 ? fault_say(fault, LISTENER_E_PATH,
-				 "the descriptor %d that was passed is no listening socket", fd)
+				 "the descriptor %d that was passed is no listening socket: pass "
+				 "those of the unit stokerd.socket",
+				 fd)
 		     : 0;
 }
 

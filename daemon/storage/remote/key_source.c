@@ -62,8 +62,8 @@ static char *read_token(const char *path, int *result, struct fault *fault)
 	bool one_line = size > 0 && strlen(text) == (size_t)size && !strpbrk(text, "\r\n");
 	if (one_line)
 		return text;
-	*result = fault_say(fault, TRANSFER_E_FAILED, "the token's file %s %s", path,
-			    size < 0 ? strerror(error) : "has no token of one line");
+	*result = fault_say(fault, TRANSFER_E_FAILED, "the token's file %s %s: write it there",
+			    path, size < 0 ? strerror(error) : "has no token of one line");
 	s3_keys_wipe(text);
 	return NULL;
 }
@@ -111,9 +111,10 @@ static int take_sts_answer(const struct response *response, const struct buffer 
 	int64_t expires;
 	int result = answer ? sts_parse(body->data, body->size, answer) : -ENOMEM;
 	if (!result && response->status != 200)
-		result =
-			fault_say(fault, TRANSFER_E_FAILED, "STS refuses the web identity (%u%s%s)",
-				  response->status, answer->code[0] ? " " : "", answer->code);
+		result = fault_say(fault, TRANSFER_E_FAILED,
+				   "STS refuses the web identity (%u%s%s): check AWS_ROLE_ARN and "
+				   "the role's trust",
+				   response->status, answer->code[0] ? " " : "", answer->code);
 	else if (!result && (!answer->key[0] || !answer->secret[0] || !answer->token[0] ||
 			     !s3_keys_parse_time(answer->expiration, &expires)))
 		result = fault_say(fault, TRANSFER_E_FAILED, "STS answers without credentials");
@@ -230,8 +231,9 @@ static char *container_header(int *result, struct fault *fault)
 	if (path)
 		token = read_token(path, result, fault);
 	else if (set && strpbrk(set, "\r\n"))
-		*result = fault_say(fault, TRANSFER_E_FAILED,
-				    "AWS_CONTAINER_AUTHORIZATION_TOKEN has more than one line");
+		*result = fault_say(
+			fault, TRANSFER_E_FAILED,
+			"AWS_CONTAINER_AUTHORIZATION_TOKEN has more than one line: give it one");
 	const char *text = path ? token : set;
 	if (!*result && text) {
 		header = wiped_header("Authorization", text);
@@ -256,14 +258,16 @@ static int ask_container(struct transfers *transfers, struct s3_keys **out, stru
 		result =
 			fault_say(fault, TRANSFER_E_FAILED,
 				  "AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor of this "
-				  "machine");
+				  "machine: give it one of these");
 	else
 		header = container_header(&result, fault);
 	if (!result)
 		result = ask(transfers, url, false, header, SERVICE_S, &body, &response, fault);
 	if (!result && response.status != 200)
 		result = fault_say(fault, TRANSFER_E_FAILED,
-				   "the container's service refuses it (%u)", response.status);
+				   "the container's service refuses it (%u): check "
+				   "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+				   response.status);
 	if (!result)
 		result = take_json(&body, "the container's service", out, fault);
 	s3_keys_wipe(header);
@@ -331,8 +335,10 @@ static int metadata_take(struct transfers *transfers, const char *host, const ch
 		return 0; /* an instance without a role */
 	if (!result &&
 	    (response.status != 200 || !take_line(body, role, sizeof(role)) || strchr(role, '/')))
-		result = fault_say(fault, TRANSFER_E_FAILED,
-				   "the instance metadata names no role (%u)", response.status);
+		result = fault_say(
+			fault, TRANSFER_E_FAILED,
+			"the instance metadata names no role (%u): give the machine a role",
+			response.status);
 	if (result)
 		return result;
 	if (asprintf(&url, "%s" ROLES_PATH "%s", host, role) < 0)
@@ -341,7 +347,8 @@ static int metadata_take(struct transfers *transfers, const char *host, const ch
 	free(url);
 	if (!result && response.status != 200)
 		result = fault_say(fault, TRANSFER_E_FAILED,
-				   "the instance metadata refuses the role's credentials (%u)",
+				   "the instance metadata refuses the role's credentials (%u): "
+				   "check the machine's role",
 				   response.status);
 	return result ? result : take_json(body, "the instance metadata", out, fault);
 }

@@ -451,7 +451,8 @@ int remote_open_file(const struct storage_place *place, int *fd_out,
 	if (!remote_reaches(place))
 		return fault_say(fault, STORAGE_E_READ, STORAGE_LEADS_OUT);
 	if (!*path)
-		return fault_say(fault, STORAGE_E_READ, "it is no file");
+		return fault_say(fault, STORAGE_E_READ,
+				 "it is no file: give the name of one behind the host");
 	char *above = strndup(place->path, (size_t)(slash - place->path));
 	folder.path = above;
 	folder.reach = STORAGE_ANYWHERE; /* of what was checked */

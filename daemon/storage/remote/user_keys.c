@@ -301,7 +301,7 @@ int user_key_take(struct user_key *key, struct s3_keys **out, struct fault *faul
 		if (!more)
 			return fault_say(fault, USER_KEYS_E_EXPIRED,
 					 "the client's own credentials have expired, and no others "
-					 "came");
+					 "came: give a function as credentials, which renews them");
 	}
 }
 

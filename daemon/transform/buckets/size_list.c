@@ -57,8 +57,9 @@ int size_list_parse(struct parameter *out, const struct parameter_row *row,
 				"%.10g to %.10g; number %u is not",
 				row->name, row->least, row->most, i);
 		if (!size_list_add(&parsed, size))
-			return fault_say(fault, SIZE_LIST_E_VALUE, "'%s' has (%d, %d) twice",
-					 row->name, size.height, size.width);
+			return fault_say(fault, SIZE_LIST_E_VALUE,
+					 "'%s' has (%d, %d) twice: leave one out", row->name,
+					 size.height, size.width);
 	}
 	if (count == 0)
 		return fault_say(fault, SIZE_LIST_E_VALUE,

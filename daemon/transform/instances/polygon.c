@@ -90,7 +90,7 @@ static int polygon_check(const struct instance_map *map, const double *points, s
 		if (!(fabs(points[i]) <= POLYGON_EDGE_MAX))
 			return fault_say(fault, INSTANCE_E_BAD,
 					 "point %zu of the polygon is %g, which is no place within "
-					 "%g pixels",
+					 "%g pixels of the picture: write it in its pixels",
 					 i / 2, points[i], POLYGON_EDGE_MAX);
 	for (size_t i = 0; i < count; i++) {
 		struct step from = step_of(points + 2 * i);

@@ -40,8 +40,10 @@ static int packed_next(struct packed *packed, uint32_t *out, struct fault *fault
 	if (packed->count > 2)
 		value += packed->last[packed->count % 2];
 	if (value < 0 || value > UINT32_MAX)
-		return fault_say(fault, INSTANCE_E_BAD, "run %zu has the length %lld",
-				 packed->count, (long long)value);
+		return fault_say(
+			fault, INSTANCE_E_BAD,
+			"run %zu has the length %lld: write it as one that is not negative",
+			packed->count, (long long)value);
 	packed->last[packed->count++ % 2] = value;
 	*out = (uint32_t)value;
 	return 0;

@@ -81,7 +81,8 @@ static int crops_add(struct crops *crops, const struct value *map, const struct 
 	text_copy(crop->name, sizeof(crop->name), name);
 	for (uint32_t i = 0; i < crops->count; i++)
 		if (strcmp(crops->crop[i].name, crop->name) == 0)
-			return fault_say(fault, CROPS_E_VALUE, "Crops: '%s' comes twice",
+			return fault_say(fault, CROPS_E_VALUE,
+					 "Crops: '%s' comes twice: give one another name",
 					 crop->name);
 	if (value_kind(map) != VALUE_MAP || value_count(map) != 3 || count == 0 ||
 	    count > CROPS_VIEWS_MAX - crops->views)

@@ -89,7 +89,8 @@ static int complete(struct transform *transform, struct fault *fault)
 	struct parameter *ratio = &transform->values[RATIO], *sizes = &transform->values[SIZES];
 	if (!area->count && (step->count || ratio->count))
 		return fault_say(fault, TRANSFORM_E_VALUE,
-				 "Buckets: 'step' and 'ratio' go with 'area'");
+				 "Buckets: 'step' and 'ratio' go with 'area': leave them out, or "
+				 "give 'area'");
 	if (!area->count == !sizes->count)
 		return fault_say(fault, TRANSFORM_E_VALUE,
 				 "Buckets needs either 'sizes', a list of (height, width), or "

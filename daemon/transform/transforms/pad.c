@@ -18,7 +18,8 @@ static int check(const struct transform *transform, struct fault *fault)
 		return fault_say(fault, TRANSFORM_E_VALUE,
 				 "Pad: 'padding' and 'to' cannot be combined: give one of them");
 	if (values[CENTER].number[0] != 0.0 && values[TO].count == 0)
-		return fault_say(fault, TRANSFORM_E_VALUE, "Pad: 'center' goes with 'to'");
+		return fault_say(fault, TRANSFORM_E_VALUE,
+				 "Pad: 'center' goes with 'to': give 'to', or leave it out");
 	return 0;
 }
 

@@ -30,7 +30,7 @@ static int add_fallback(struct steps *steps, const double ratio[2], struct fault
 	if (w < 1 || h < 1)
 		return fault_say(fault, STEPS_E_IMAGE,
 				 "RandomResizedCrop finds no crop of its 'ratio' in a picture of "
-				 "%d x %d",
+				 "%d x %d: give wider bounds",
 				 width, height);
 	steps_add_window(steps, (width - (int32_t)w) / 2, (height - (int32_t)h) / 2, (int32_t)w,
 			 (int32_t)h);
