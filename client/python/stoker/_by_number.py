@@ -127,7 +127,8 @@ class ByNumber:
         number = operator.index(number)
         place = number + count if number < 0 else number
         if not 0 <= place < count:
-            raise IndexError(f"no batch {number}: an epoch has {count} batches, counted from 0")
+            raise IndexError(f"no batch {number}: an epoch has {count} batches, counted from 0"
+                             ": take a number below that")
         with self._lock:
             return self._take(place)
 

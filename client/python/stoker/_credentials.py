@@ -74,7 +74,8 @@ class Credentials:
             try:
                 given = self._ask()
                 if given.expires - time.time() < _LEAST_S:
-                    raise ValueError("those that the function gave expire now")
+                    raise ValueError("those that the function gave expire now"
+                                     ": have it give newer ones")
             except Exception as error:  # pylint: disable=broad-except # of the caller's function
                 if time.time() >= self._expires:
                     raise

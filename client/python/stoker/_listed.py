@@ -87,7 +87,7 @@ def _whole(number: int, path: Any, parents: Dict[str, str]) -> str:
         raise TypeError(f"entry {number} of the list must be a path, not "
                         f"{type(path).__name__}") from None
     if not text:
-        raise ValueError(f"entry {number} of the list is an empty path")
+        raise ValueError(f"entry {number} of the list is an empty path: leave it out")
     if "://" in text:
         raise ValueError(f"entry {number} of the list is a URL ({text!r}): URLs of single pictures "
                          "are not read; write a manifest beside them, with relative paths")

@@ -95,7 +95,8 @@ def _sample(row: Dict[str, Any], image: str, label: Optional[str]) -> Dict[str, 
 
 def _label(name: str, value: Any) -> Any:
     if value is None or value != value:  # NaN
-        raise ValueError(f"the label {name!r} is {'null' if value is None else value}")
+        raise ValueError(f"the label {name!r} is {'null' if value is None else value}"
+                         ": write a number or a text")
     return int(value) if isinstance(value, bool) else value
 
 

@@ -103,4 +103,5 @@ def _number(environment: Mapping[str, str], name: str) -> int:
     try:
         return int(environment[name])
     except ValueError:
-        raise ValueError(f"${name} is {environment[name]!r}, not a number") from None
+        raise ValueError(f"${name} is {environment[name]!r}, not a number"
+                         ": set it to one, or give rank and world_size") from None

@@ -343,7 +343,8 @@ class Reader:
         """A state is of code that makes samples otherwise each time."""
         self.exact = False
         _log.warning("the state says that its code made samples otherwise when it was asked for "
-                     "them again: what comes now is not exactly what would have come then")
+                     "them again: what comes now is not exactly what would have come then"
+                     ": give the code a fixed seed")
 
     def _find_inexact(self, sample: int) -> None:
         if self.exact:

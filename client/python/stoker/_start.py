@@ -43,12 +43,12 @@ def find(given: Optional[_address.Path]) -> Tuple[str, Connection]:
     try:
         return _address.find(given)
     except DaemonUnavailable:
-        path = _address.candidates(given)[0]
-        with _lock(os.path.dirname(os.path.abspath(path))):
-            try:
-                return _address.find(given)  # another process was faster
-            except DaemonUnavailable:
-                return path, _start(path)
+        pass  # why none answered is no part of why none starts
+    path = _address.candidates(given)[0]
+    with _lock(os.path.dirname(os.path.abspath(path))):
+        with contextlib.suppress(DaemonUnavailable):
+            return _address.find(given)  # another process was faster
+        return path, _start(path)
 
 
 @contextlib.contextmanager
@@ -77,7 +77,8 @@ def _start(path: str) -> Connection:
     daemon = program("stokerd")
     if daemon is None:
         raise DaemonUnavailable("there is no stokerd to start: neither in the Python package nor "
-                                "in $PATH")
+                                "in $PATH: install the wheel that has it, or add its folder "
+                                "(build/daemon of a source tree) to $PATH")
     for _ in range(_ATTEMPTS):  # one that ends just now may still have the socket
         pid = _spawn(daemon, path, log)
         connection = _await(pid, path)

@@ -82,13 +82,15 @@ def voc(folder: str, names: str, manifest: str, masks: bool = False) -> List[str
             row = _Row(f"JPEGImages/{_voc_picture(folder, name, tree)}", {})
             boxes = [_voc_box(entry) for entry in tree.iterfind("object")]
         except FileNotFoundError:
-            raise ValueError(f"{place} names {name!r}, and there is no {path}") from None
+            raise ValueError(f"{place} names {name!r}, and there is no {path}"
+                             ": copy the file there, or leave the entry out") from None
         except (ValueError, ElementTree.ParseError) as error:
             raise ValueError(f"{path}: {error}") from None
         if masks:
             row.mask = f"SegmentationClass/{name}.png"
             if not os.path.exists(os.path.join(folder, row.mask)):
-                raise ValueError(f"{place} names {name!r}, and there is no {row.mask}")
+                raise ValueError(f"{place} names {name!r}, and there is no {row.mask}"
+                                 ": copy the file there, or leave the entry out")
         found.append((row, boxes))
     categories = sorted({name for _, boxes in found for _, name, _ in boxes})
     for row, boxes in found:
@@ -160,14 +162,16 @@ class _Entry:
         """0 where there is none."""
         value = self.value.get(key) or 0
         if value not in (0, 1):
-            raise ValueError(f"{self.name}: {key!r} is {short(value)}, not 0 or 1")
+            raise ValueError(f"{self.name}: {key!r} is {short(value)}, not 0 or 1"
+                             ": correct the entry")
         return int(value)
 
     def box(self, key: str) -> Box:
         """Of left, top, width and height."""
         numbers = self._get(key, list)
         if len(numbers) != 4 or not all(type(one) in (int, float) for one in numbers):
-            raise ValueError(f"{self.name}: {key!r} is {short(numbers)}, not four numbers")
+            raise ValueError(f"{self.name}: {key!r} is {short(numbers)}, not four numbers"
+                             ": correct the entry")
         x, y, width, height = numbers
         try:
             return _box(x, y, x + width, y + height)
@@ -231,16 +235,16 @@ def _write(manifest: str, rows: Sequence[_Row], columns: Sequence[str],
 
 def _box(*corners: float) -> Box:
     if not all(math.isfinite(corner) for corner in corners):
-        raise ValueError(f"a box is {corners}")
+        raise ValueError(f"a box is {corners}: correct the annotation")
     if corners[2] < corners[0] or corners[3] < corners[1]:
-        raise ValueError(f"a box ends before it begins: {corners}")
+        raise ValueError(f"a box ends before it begins: {corners}: correct the annotation")
     return corners[0], corners[1], corners[2], corners[3]
 
 
 def _text(tree: Any, name: str) -> str:
     text = tree.findtext(name)
     if text is None or not text.strip():
-        raise ValueError(f"an annotation has no <{name}>")
+        raise ValueError(f"an annotation has no <{name}>: correct the annotation")
     return str(text).strip()
 
 
@@ -263,14 +267,15 @@ def _voc_picture(folder: str, name: str, tree: Any) -> str:
     for candidate in [*(name + ending for ending in endings if ending), given]:
         if candidate and os.path.exists(os.path.join(folder, "JPEGImages", candidate)):
             return candidate
-    raise ValueError(f"its picture is not in JPEGImages, neither {name}.jpg nor {given!r}")
+    raise ValueError(f"its picture is not in JPEGImages, neither {name}.jpg nor {given!r}"
+                     ": copy it there")
 
 
 def _voc_box(entry: Any) -> Tuple[Box, str, int]:
     """VOC counts pixels from 1 and both ends are inside."""
     box = entry.find("bndbox")
     if box is None:
-        raise ValueError("an object has no <bndbox>")
+        raise ValueError("an object has no <bndbox>: correct the annotation")
     xmin, ymin, xmax, ymax = (float(_text(box, name)) for name in ("xmin", "ymin", "xmax", "ymax"))
     return (_box(xmin - 1, ymin - 1, xmax, ymax), _text(entry, "name"),
             int(entry.findtext("difficult") or 0))
@@ -331,10 +336,11 @@ def _yolo_boxes(row: _Row, labels: str, size: Tuple[int, int]) -> None:
 
 def _yolo_box(words: Sequence[str], size: Tuple[int, int]) -> Tuple[Box, int]:
     if len(words) != 5:
-        raise ValueError(f"{len(words)} numbers, and a box has 5: class, center, width and height")
+        raise ValueError(f"{len(words)} numbers, and a box has 5: class, center, width and height"
+                         ": correct the line")
     category, (x, y, width, height) = float(words[0]), map(float, words[1:])
     if category < 0 or not category.is_integer():
-        raise ValueError(f"the class is {words[0]}")
+        raise ValueError(f"the class is {words[0]}: correct the line")
     # Tools round, so a little more than the whole picture is possible.
     if not all(-0.01 <= part <= 1.01 for part in (x, y, width, height)):
         raise ValueError(f"{' '.join(words[1:])}: a box is in parts of the picture, from 0 to 1")

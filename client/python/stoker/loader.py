@@ -189,7 +189,7 @@ class Loader:
         number = k + len(self) if k < 0 else k
         if not 0 <= number < len(self):
             raise IndexError(f"no batch {k}: an epoch has {len(self)} batches for this rank, "
-                             "counted from 0")
+                             "counted from 0: take a number below that")
         if self._reader.ring.sized:
             raise Error("batch() does not know where a batch of Buckets stands in its epoch: "
                         "iterate, or resume with load_state_dict()")
@@ -291,7 +291,8 @@ class Loader:
                 page = [] if index < 0 else \
                     self._names(self._reader.listing("paths", index)["items"])
             if not page:
-                raise IndexError(f"the dataset has no sample {index}")
+                raise IndexError(f"the dataset has no sample {index}"
+                                 ": take an index below its length")
             found.update(enumerate(page, index))
         return [found[index] for index in wanted]
 

@@ -351,7 +351,7 @@ def _dataset(dataset: Dataset, labels: Any = None) -> Dict[str, Any]:
         if out.get(key) is not None or key == "path":
             out[key] = _text(key, out[key])
             if not out[key] and key != "labels":  # "" would be the working directory
-                raise ValueError(f"the {key} of the dataset is empty")
+                raise ValueError(f"the {key} of the dataset is empty: leave it out, or fill it")
             if isinstance(out[key], InMemory) or is_url(out[key]):
                 continue
             if key != "labels" or out[key].endswith(".npy"):  # else it is a name

@@ -41,7 +41,8 @@ def write_shards(samples: Any, pattern: str, *, samples_per_shard: int = 1000,
     except (TypeError, ValueError):
         numbered = False
     if not numbered:
-        raise ValueError(f"the pattern {pattern!r} has no number in it: 'train-%06d.tar'")
+        raise ValueError(f"the pattern {pattern!r} has no number in it: 'train-%06d.tar'"
+                         ": name it like that")
     paths: List[str] = []
     keys: Set[str] = set()
     writer: Optional[_Shard] = None
@@ -112,7 +113,8 @@ def _mappings(samples: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
 def _pair(number: int, path: Any, label: Any) -> Dict[str, Any]:
     ending = os.path.splitext(os.fsdecode(path))[1].lower()
     if not ending:
-        raise ValueError(f"the path of sample {number} has no ending: {path!r}")
+        raise ValueError(f"the path of sample {number} has no ending: {path!r}"
+                         ": name it with one, as x.jpg")
     with open(path, "rb") as file:
         return {"__key__": f"{number:09}", ending[1:]: file.read(), "cls": label}
 
@@ -144,7 +146,7 @@ def _json_default(value: Any) -> Any:
     """Of what json does not write: NumPy's numbers and arrays."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
-    raise TypeError(f"{short(value)} cannot be JSON")
+    raise TypeError(f"{short(value)} cannot be JSON: give numbers, texts, lists or dicts")
 
 
 class _Shard:
@@ -166,7 +168,7 @@ class _Shard:
         except (TypeError, ValueError) as error:
             raise type(error)(f"the sample {key!r}: {error}") from None
         if not parts:
-            raise ValueError(f"the sample {key!r} has no components")
+            raise ValueError(f"the sample {key!r} has no components: give it one at least")
         for name, data in parts:
             info = tarfile.TarInfo(f"{key}.{name}")
             info.size, info.mode = len(data), 0o444

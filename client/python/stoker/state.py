@@ -109,7 +109,8 @@ def _read_first(state: Mapping[str, Any]) -> Identity:
     description = {key: state[key] for key in BYTES if key in state}
     subset = state.get("subset")
     if not (subset is None or isinstance(subset, (list, tuple)) and len(subset) == 2):
-        raise TokenError.local(f"subset: {short(subset)} is not a list of two numbers")
+        raise TokenError.local(f"subset: {short(subset)} is not a list of two numbers"
+                               ": load what state_dict() gave")
     start, stop = subset or (0, None)
     description.update(subset_start=start, subset_stop=U64 if stop is None else stop)
     # Clients that knew no sampler had none.
@@ -121,7 +122,8 @@ def _read_first(state: Mapping[str, Any]) -> Identity:
 def _typed(state: Mapping[str, Any], field: str, kind: type) -> Any:
     value = state.get(field)
     if type(value) is not kind:
-        raise TokenError.local(f"{field}: {short(value)} is not a {kind.__name__}")
+        raise TokenError.local(f"{field}: {short(value)} is not a {kind.__name__}"
+                               ": load what state_dict() gave")
     return value
 
 
@@ -134,7 +136,8 @@ def place_of(state: Mapping[str, Any], samples: int) -> Place:
     epoch, position = (_number(state, field, most)
                        for field, most in (("epoch", U32), ("position", U64)))
     if position > samples:
-        raise TokenError.local(f"position: the state has {position}, an epoch has {samples}")
+        raise TokenError.local(f"position: the state has {position}, an epoch has {samples}"
+                               ": load what state_dict() gave")
     return Place(epoch, position) if position < samples else Place(epoch + 1, 0)
 
 
@@ -143,7 +146,8 @@ def check(theirs: Identity, ours: Identity, request: Mapping[str, Any]) -> None:
     common = [kind for kind in (*ours.fingerprints, *KINDS) if kind in theirs.fingerprints]
     if not common:
         raise TokenError.local(f"fingerprints: the state has {short(list(theirs.fingerprints))}, "
-                               f"this client knows {short(list(ours.fingerprints))}")
+                               f"this client knows {short(list(ours.fingerprints))}"
+                               ": update stoker, or load what state_dict() gave")
     for kind in ours.fingerprints:
         if theirs.fingerprints.get(kind, ours.fingerprints[kind]) != ours.fingerprints[kind]:
             _refuse(kind, theirs.fingerprints[kind], ours.fingerprints[kind])

@@ -91,7 +91,7 @@ class Examples:
                 following = self._sampler(order, at)
                 if len(following) != count:
                     raise ValueError(f"the order_sampler gave {len(following)} numbers, and "
-                                     f"{count} before")
+                                     f"{count} before: have it give always as many")
                 order = following
             epoch, new, at = epoch + 1, True, 0
             end = end - count if self._repeat else 0

@@ -373,5 +373,5 @@ def _int32(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return labels
     if labels.size and not -2**31 <= labels.min() <= labels.max() < 2**31:
         raise OverflowError(f"a label of the batch does not fit into Chainer's int32: "
-                            f"{labels.min()} to {labels.max()}")
+                            f"{labels.min()} to {labels.max()}: use smaller labels")
     return labels.astype(np.int32)

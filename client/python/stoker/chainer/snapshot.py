@@ -34,7 +34,8 @@ def serialized(serializer: Any, ours: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         return dict(json.loads(read))
     except ValueError:
-        raise TokenError.local("the state was not made by stoker") from None
+        raise TokenError.local("the state was not made by stoker"
+                               ": load one that serialize() wrote") from None
 
 
 def _serialized_first(serializer: Any) -> Mapping[str, Any]:
@@ -68,7 +69,8 @@ def _decode(value: Any, ours: Any) -> Any:
     try:
         return bytes(np.asarray(value, np.uint8)).decode("ascii").rstrip()
     except UnicodeDecodeError:
-        raise TokenError.local("the state was not made by stoker") from None
+        raise TokenError.local("the state was not made by stoker"
+                               ": load one that serialize() wrote") from None
 
 
 def serialized_order(serializer: Any, examples: Examples, previous: Optional[float]

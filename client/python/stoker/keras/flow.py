@@ -174,7 +174,8 @@ class Flow(Dataset):
         self.image_shape = np.empty(shape, bool)[self._channel].shape[1:]
         if whiten is not None and len(whiten) != math.prod(self.image_shape):
             raise ValueError(f"zca_whitening: fit() was given images of {len(whiten)} numbers, "
-                             f"these have {math.prod(self.image_shape)}")
+                             f"these have {math.prod(self.image_shape)}"
+                             ": fit it with images of that size")
         self.save_to_dir: Any = None
         self.shuffle = True
         for name, value in attributes.items():

@@ -141,7 +141,8 @@ class ImageDataGenerator(_Original):  # type: ignore[misc]
         for name, other in (("y", y), ("sample_weight", sample_weight),
                             *(("x[1]", other) for other in others)):
             if other is not None and len(other) != len(x):
-                raise ValueError(f"{name} has {len(other)} entries, but x has {len(x)}")
+                raise ValueError(f"{name} has {len(other)} entries, but x has {len(x)}"
+                                 ": give as many")
         part = split_range(len(x), self._split(subset))
         if subset and y is not None and not ignore_class_split and \
                 not np.array_equal(np.unique(y[:(part.start or part.stop)]),

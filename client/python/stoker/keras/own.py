@@ -216,7 +216,8 @@ class OwnByNumber:
                 self._order = drawn_order(self.count, self.shuffle and not self._alone)
                 self._next = -1
             if not 0 <= number < len(self._order):
-                raise IndexError(f"no batch {number}: an epoch has {len(self._order)} batches")
+                raise IndexError(f"no batch {number}: an epoch has {len(self._order)} batches"
+                                 ": take a number below that")
             if number != self._next:
                 self._begin(number)
             self._next += 1

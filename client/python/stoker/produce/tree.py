@@ -82,7 +82,8 @@ class Tree:
             if name not in known:
                 raise ValueError(f"ragged: a sample has no {name!r}: it has {', '.join(known)}")
             if not self.leaves[known.index(name)].shape:
-                raise ValueError(f"ragged: {name} is a number, which has no shape")
+                raise ValueError(f"ragged: {name} is a number, which has no shape"
+                                 ": leave its name out")
 
     def _is_ragged(self, name: str, shape: Tuple[int, ...]) -> bool:
         if isinstance(self._ragged, bool) or self._ragged is None:
@@ -203,7 +204,8 @@ class Tree:
         keys = _keys(thing)
         if keys is None or type(thing) is not node.kind or set(keys) != set(node.keys):
             raise ValueError(f"{name or 'the sample'} is {_words(type(thing), keys or ())}, and "
-                             f"was {_words(node.kind, node.keys)} in the first sample")
+                             f"was {_words(node.kind, node.keys)} in the first sample"
+                             ": return one type and shape for all samples")
         for key, item in zip(node.keys, node.items):
             self._split(item, thing[key], _below(name, key), out)
 
@@ -251,7 +253,8 @@ def _array(thing: Any, name: str) -> np.ndarray[Any, Any]:
                         "made of arrays, tensors and numbers")
     array = np.asarray(thing)
     if array.dtype.name not in DTYPES:
-        raise TypeError(f"{name} is of {array.dtype}, which is not possible: {', '.join(DTYPES)}")
+        raise TypeError(f"{name} is of {array.dtype}, which is not possible: {', '.join(DTYPES)}"
+                        ": return numbers")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

@@ -37,7 +37,7 @@ class ArrayRows(Rows):
         for name in used:
             if arrays[name].shape[0] != self.samples:
                 raise ValueError(f"{where}: {name!r} has {arrays[name].shape[0]} rows, and "
-                                 f"{self.image!r} has {self.samples}")
+                                 f"{self.image!r} has {self.samples}: give all as many")
         self.gives = _gives(arrays[self.image], where, self.image)
         if self.columns:
             self.gives = "arrays"

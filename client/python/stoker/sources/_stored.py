@@ -63,7 +63,8 @@ def whole(value: Any, name: str) -> int:
     if isinstance(value, int) or (kind and kind in _INTEGERS and value.ndim == 0):
         return int(value)
     if value is None or value != value:  # NaN
-        raise ValueError(f"the label {name!r} is {'null' if value is None else value}")
+        raise ValueError(f"the label {name!r} is {'null' if value is None else value}"
+                         ": store a number or a text")
     if (isinstance(value, float) or kind == "f") and float(value).is_integer():
         return int(value)
     raise ValueError(f"the label {name!r} is {value!r}, and a picture's label is a whole "
@@ -139,7 +140,7 @@ class Stored(Source):
                  classes: Optional[Sequence[str]] = None) -> None:
         name = os.path.basename(rows.files.paths[0])[:80] if rows.files.paths else ""
         if samples < 1:
-            raise ValueError(f"{name or 'the dataset'} has no rows")
+            raise ValueError(f"{name or 'the dataset'} has no rows: fill it")
         finished = gives == "arrays"
         super().__init__(rows, samples, gives=gives, pure=None if finished else True,
                          classes=len(classes) if classes and not finished else None)

@@ -218,13 +218,14 @@ def _bytes(value: Any, name: str) -> bytes:
 def _array(column: Any, row: int, name: str) -> Any:
     scalar = column[row]
     if not scalar.is_valid:
-        raise ValueError(f"the column {name!r} is null")
+        raise ValueError(f"the column {name!r} is null: fill it, or leave the row out")
     dtype = _numbers(column.type, name)
     flat = getattr(scalar, "values", None)
     if flat is None or hasattr(flat.type, "value_type"):  # a number, or lists within a list
         return np.asarray(scalar.as_py(), dtype)
     if flat.null_count:
-        raise ValueError(f"the column {name!r} has a null in its list")
+        raise ValueError(f"the column {name!r} has a null in its list"
+                         ": fill it, or leave the row out")
     return flat.to_numpy(zero_copy_only=False)
 
 

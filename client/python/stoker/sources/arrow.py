@@ -23,7 +23,7 @@ class Arrow(Stored):
         for path, here in zip(stamped.paths, chosen):
             if here != chosen[0]:
                 raise ValueError(f"{path} has other columns than {stamped.paths[0]}: {here}, not "
-                                 f"{chosen[0]}")
+                                 f"{chosen[0]}: write all with the same columns")
         used = chosen[0]
         if used.by_name:
             used = used._replace(names=names_of(table.select([used.label]) for table in tables))

@@ -114,7 +114,8 @@ class _Rows(Rows):
         if isinstance(data, dict):
             data = data["bytes"] if data["bytes"] is not None else _file(data["path"])
         if not isinstance(data, bytes):
-            raise ValueError(f"row {index} has no bytes in {self._image!r}")
+            raise ValueError(f"row {index} has no bytes in {self._image!r}"
+                             ": load it with the pictures embedded")
         return data, 0 if self._label is None else whole(row[self._label], self._label)
 
 

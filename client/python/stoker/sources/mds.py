@@ -34,7 +34,8 @@ class MDS(Stored):
         with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
             shards: List[Dict[str, Any]] = json.load(file)["shards"]
         if not shards or any(shard["format"] != "mds" for shard in shards):
-            raise ValueError(f"{folder}/index.json names no shards of the format mds")
+            raise ValueError(f"{folder}/index.json names no shards of the format mds"
+                             ": write it with MDSWriter")
         encodings = dict(zip(shards[0]["column_names"], shards[0]["column_encodings"]))
         if columns is None:
             used = _picture(folder, encodings, image, label)

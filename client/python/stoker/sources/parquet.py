@@ -37,7 +37,7 @@ class Parquet(Stored):
             chosen = chosen or here
             if here != chosen:
                 raise ValueError(f"{path} has other columns than {stamped.paths[0]}: {here}, not "
-                                 f"{chosen}")
+                                 f"{chosen}: write all with the same columns")
             wanted = here.wanted(file.schema_arrow)
             groups.append([file.metadata.row_group(number).num_rows
                            for number in range(file.metadata.num_row_groups)])

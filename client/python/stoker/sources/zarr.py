@@ -25,7 +25,7 @@ class Zarr(ArraysOf):
         files = _files(folder)
         metadata = [path for path in files if os.path.basename(path) in _METADATA]
         if not metadata:
-            raise FileNotFoundError(f"{folder} is no folder of a Zarr group")
+            raise FileNotFoundError(f"{folder} is no folder of a Zarr group: give the path of one")
         chunks = [path for path in files if path not in set(metadata)]
         of: List[Any] = [(os.path.relpath(path, folder), os.path.getsize(path)) for path in chunks]
         of += [spread(path) for path in chunks[::max(1, len(chunks) // _BLOCKS)]]

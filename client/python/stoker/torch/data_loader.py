@@ -156,7 +156,8 @@ class DataLoader(torch.utils.data.DataLoader):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """The next ``for`` goes on where the state was taken. Raises ValueError."""
         if state_dict.get("stoker") != 1:
-            raise ValueError("this is no state of a stoker.torch.DataLoader of this version")
+            raise ValueError("this is no state of a stoker.torch.DataLoader of this version"
+                             ": load what its state_dict() gave")
         self._resume = dict(state_dict) if "batches" in state_dict else None
         self._now = None
 
