@@ -3,12 +3,14 @@
 counts those that say what to do.
 
     tests/messages.py            how many there are, and the share that says what to do
-    tests/messages.py --list     each: "-" does not, "n" has no remedy
+    tests/messages.py --list     each: "c" by another, "-" does not, "n" has no remedy
     tests/messages.py --open     only those that do not
 
 A message says what to do if it names what is right (a range, a limit, a form), or another way. That
-is found by words, so the count is a guide and no proof. Protocol violations of a peer are left out:
-a user can do nothing about them but update, which docs/reference/errors.md says. By hand.
+is found by words, so the count is a guide and no proof. So does one that another message carries
+and adds what to do to (CARRIED), and one that ends in the system's own reason. Protocol violations
+of a peer are left out: a user can do nothing about them but update, which docs/reference/errors.md
+says. By hand.
 """
 
 import ast
@@ -27,15 +29,22 @@ REMEDY = re.compile(
     r"need(s|ed)?|"
     r"must|at (most|least)|between|instead|only|has to|can have|can be|should|expected|limit|or "
     r"[a-z'%]+|did you mean|such as|from %\S+ to|with [a-z_]+=|1 to|0 to|not %|takes?|are|"
-    r"lists? (them|all)|says? why|call)\b"
-    r"|: (it|they) |\[[^\]]+\]|=|%s to %s", re.IGNORECASE)
+    r"lists? (them|all|those)|says? why|call)\b"
+    r"|[:;,] (or )?(begin|cop(y|ies)|correct|fill|fit|have|join|list|pack|pass|put|rename|restart|"
+    r"return|save|shorten|split|store|unpack|upgrade)\b|: (it|they) |\[[^\]]+\]|=|%s to %s",
+    re.IGNORECASE)
 # Nothing can be done about these but what was begun already.
 NONE = re.compile(r"^out of memory|was cancelled$|is about to stop$|^stop|^no read hangs any more$|"
                   r"no thread could|may depend on the index alone$")
 
+# Conditions of fault_say() whose words BAD_SAMPLE carries, with what error_remedy() says behind.
+CARRIED = re.compile(r"fault, (?:DECODE_E_CORRUPT|DATASET_E_READ|STORAGE_E_READ)\b")
+# The reason is the system's own (strerror), or another message's.
+REASON = re.compile(r"^cannot .*%s\.?$|^no random numbers|: %s(: %s)?$")
+
 
 def of_c(path, text):
-    """(line, message) of each call in a C file that has a text."""
+    """(line, message, is it carried?) of each call in a C file that has a text."""
     for match in C_CALL.finditer(text):
         depth, at = 0, text.find("(", match.start())
         for end in range(at, len(text)):
@@ -45,7 +54,8 @@ def of_c(path, text):
         call = re.sub(r"/\*.*?\*/", "", text[at:end], flags=re.DOTALL)
         said = "".join(TEXT.findall(call)).strip()
         if len(said.split()) > 2:
-            yield text.count("\n", 0, match.start()) + 1, said
+            yield (text.count("\n", 0, match.start()) + 1, said,
+                   bool(CARRIED.search(call) or REASON.search(said)))
 
 
 def literal(node):
@@ -75,31 +85,34 @@ def of_python(path, text):
         for argument in call.args[:1]:
             said = literal(argument)
             if said and len(said.split()) > 2:
-                yield node.lineno, said
+                yield node.lineno, said, bool(REASON.search(said))
 
 
 def messages():
-    """(file, line, message), in their order."""
+    """(file, line, message, is it carried?), in their order."""
     for top, ending, find in (("daemon", "*.c", of_c), ("client/ctl", "*.c", of_c),
                               ("client/python/stoker", "*.py", of_python)):
         for path in sorted((ROOT / top).rglob(ending)):
             text = path.read_text(encoding="utf-8")
-            for line, said in find(path, text):
-                yield str(path.relative_to(ROOT)), line, " ".join(said.split())
+            for line, said, carried in find(path, text):
+                yield str(path.relative_to(ROOT)), line, " ".join(said.split()), carried
 
 
-def mark(said):
-    """Of a message: "n" if there is no remedy, " " if it has one, "-" if it does not say it."""
-    return "n" if NONE.search(said) else " " if REMEDY.search(said) else "-"
+def mark(said, carried):
+    """Of a message: "n" if there is no remedy, " " if it has one, "c" if what carries it or what it
+    carries has, "-" if it does not say it."""
+    return ("n" if NONE.search(said) else " " if REMEDY.search(said) else
+            "c" if carried else "-")
 
 
 def main():
-    found = [(place, line, said, mark(said)) for place, line, said in messages()]
+    found = [(place, line, said, mark(said, carried)) for place, line, said, carried in messages()]
     for top in ("daemon", "client/ctl", "client/python"):
         marks = [each for place, _, _, each in found if place.startswith(top)]
-        told, none = marks.count(" "), marks.count("n")
-        print(f"{top}: {told} of {len(marks) - none} say what to do "
-              f"({told / (len(marks) - none):.0%}); {none} have no remedy")
+        told, carried, none = (marks.count(each) for each in " cn")
+        of = len(marks) - none
+        print(f"{top}: {told} of {of} say what to do, {carried} with another's words "
+              f"({(told + carried) / of:.0%}); {none} have no remedy")
     for place, line, said, each in found:
         if "--list" in sys.argv or ("--open" in sys.argv and each == "-"):
             print(f"{each} {place}:{line}: {said}")
