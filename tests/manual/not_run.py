@@ -19,7 +19,7 @@ BLOCKS = {
     ("docs/tutorials/lab-service.md", "adduser alice stoker"): "root: packaging/deb/check.sh",
     ("docs/tutorials/lab-service.md", "install -m 644 stokerd.conf /etc/stoker/stokerd.conf"):
         "root and systemd: packaging/deb/check.sh",
-    ("docs/tutorials/lab-service.md", "pip install packaging/wheel/dist/stoker_client-*.whl"):
+    ("docs/tutorials/lab-service.md", "python3 -m venv env"):
         "a wheel: packaging/wheel/check.sh",
     ("docs/tutorials/slurm-job.md", "sbatch job.sh"): "a cluster: packaging/slurm/check.sh",
     ("docs/tutorials/slurm-job.md", "install -D -t /etc/slurm/stoker packaging/slurm/*prolog.sh"
