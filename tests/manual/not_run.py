@@ -39,6 +39,7 @@ NIGHTLY = {
     "docs/tutorials/keras-cifar.md": "Keras takes seconds to load",
     "docs/tutorials/two-trainers.md": "it trains for a while, so that it can be watched",
     "docs/tutorials/own-code.md": "three programs with producers",
+    "docs/how-to/cluster.md": "Ray takes seconds to start",
     "docs/how-to/parquet.md": "pyarrow, with producers",
     "docs/how-to/remote.md": "it waits for a server that does not answer",
 }
@@ -46,5 +47,6 @@ NIGHTLY = {
 NEEDS = {
     "docs/tutorials/first-training.md": ["torch", "torchvision"],
     "docs/tutorials/keras-cifar.md": ["keras"],
+    "docs/how-to/cluster.md": ["ray"],
     "docs/how-to/parquet.md": ["pyarrow"],
 }

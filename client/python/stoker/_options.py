@@ -9,6 +9,8 @@ import inspect
 from typing import (Any, Callable, Iterable, Mapping, Optional, Sequence, Tuple, TypedDict,
                     TypeVar, Union, get_type_hints)
 
+from .produce.cluster import Cluster
+
 
 class Unshuffled(TypedDict, total=False):
     """All keywords of Node.loader() but ``batch_size`` and ``shuffle``, with its types."""
@@ -50,7 +52,7 @@ class Unshuffled(TypedDict, total=False):
     priority: int
     reconnect: Optional[float]
     credentials: Any
-    num_workers: Optional[int]
+    num_workers: Union[None, int, Cluster]
 
 
 class Options(Unshuffled, total=False):

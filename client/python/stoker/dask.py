@@ -36,9 +36,10 @@ from ._dask_code import Calls, source_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ._dask_producers import Producers as Producers
     from ._options import Options
 
-__all__ = ["epoch", "from_function"]
+__all__ = ["Producers", "epoch", "from_function"]
 
 IDLE_S = 30.0  # a process keeps its reader so long after its last chunk
 AHEAD = 16  # chunks that are read on the way to one that was asked for, and kept,
@@ -136,6 +137,14 @@ def from_function(function: Callable[[Any], Any], over: Sequence[Any], *,
                              "a chunk is an array")
     shapes = [[leaf.shape for leaf in leaves]] * len(over)
     return source.tree.join(_lazy(_fetch_call, asked, 0, shapes, [leaf.dtype for leaf in leaves]))
+
+
+def __getattr__(name: str) -> Any:
+    """``Producers`` needs distributed, which an epoch does not."""
+    if name != "Producers":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._dask_producers import Producers
+    return Producers
 
 
 def _asked(socket: Optional[str], dataset: Any, batch_size: int, options: Any) -> _Asked:

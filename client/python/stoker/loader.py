@@ -13,7 +13,7 @@ import time
 import warnings
 import weakref
 from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Mapping,
-                    Optional, Sequence, Tuple, TypeVar)
+                    Optional, Sequence, Tuple, TypeVar, Union)
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ._reader import Reader, _left
 from ._wire import Received
 from .batch import Batch, Lease
 from .errors import ArgumentError, Disconnected, Error, SampleError, Stopping, from_message
+from .produce.cluster import Cluster
 from .produce.plan import plan
 from .produce.processes import Producers
 from .state import Place
@@ -518,7 +519,7 @@ class Loader:
                     f"no batch came within {self.timeout:g} s{self._reader.stalled}")
             return message
 
-    def _take_map(self, code: MapCode, count: int, path: str, shown: bytes) -> None:
+    def _take_map(self, code: MapCode, count: Union[int, Cluster], path: str, shown: bytes) -> None:
         """The code of a Map of the list of transforms, and start what runs it."""
         reader = self._reader
         reader.map_producers = code.kept or Producers(code, code.identity(), count, path, shown)

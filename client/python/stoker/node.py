@@ -23,6 +23,7 @@ from ._ring import PAGE_VERSION
 from .errors import DatasetError, Error, PipelineError
 from .loader import Loader
 from .mix import Mix
+from .produce.cluster import Cluster
 from .produce.map import Map, maps_of
 from .produce.processes import Producers
 from .produce.source import Source, secret
@@ -91,7 +92,7 @@ class Node:
                transport: Optional[str] = None, labels: Optional[Sequence[Any]] = None,
                timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
                priority: int = 10, reconnect: Optional[float] = 60.0, credentials: Any = None,
-               num_workers: Optional[int] = None) -> Loader:
+               num_workers: Union[None, int, Cluster] = None) -> Loader:
         """Attach to a stream of batches. Blocks while the daemon indexes a dataset for the first
         time.
 
@@ -168,7 +169,8 @@ class Node:
                 called when the loader connects and before they expire.
             num_workers: processes that run the code of a stoker.Source or stoker.Map, ended with
                 the loader; 0: a thread of this process does; None: as many as there are processors,
-                eight at most. Other datasets take none: the daemon has workers.
+                eight at most; stoker.ray.Producers or stoker.dask.Producers: actors on the nodes of
+                a cluster. Other datasets take none: the daemon has workers.
 
         Raises DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
         RequestErrors, with the text of the daemon; TypeError and ValueError; DaemonUnavailable.
@@ -241,10 +243,10 @@ class Node:
             loader._reader.tree = dataset.tree
             if not dataset.external:
                 loader._reader.producers = dataset.kept or Producers(
-                    dataset, request["dataset"]["code"], _producers(num_workers), self.socket,
+                    dataset, request["dataset"]["code"], _workers(num_workers), self.socket,
                     request["secret"])
         for mapped in maps:
-            loader._take_map(mapped.code, _producers(num_workers), self.socket, request["secret"])
+            loader._take_map(mapped.code, _workers(num_workers), self.socket, request["secret"])
         if found and not shuffle:
             _ranks.say_part(loader)
         return loader
@@ -321,6 +323,10 @@ def _maps(transforms: Any) -> List[Map]:
     for mapped, place in found:
         mapped.code.look(_transforms.to_dicts(list(transforms)[:place]) if place else ())
     return [mapped for mapped, _ in found]
+
+
+def _workers(count: Union[None, int, Cluster]) -> Union[int, Cluster]:
+    return count if isinstance(count, Cluster) else _producers(count)
 
 
 def _producers(count: Optional[int]) -> int:

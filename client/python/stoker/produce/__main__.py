@@ -43,6 +43,7 @@ _DEATHS = 5  # in a row, without a sample made
 _STACK_S = 0.2  # that a hung producer has to write its stack
 _NO_DAEMON = 75  # exit status: EX_TEMPFAIL
 _RECYCLED = 76  # likewise: it has made its number of samples
+_HOPELESS = 77  # likewise: _DEATHS actors of a cluster ended in a row
 
 
 def _children() -> Set[int]:
@@ -79,6 +80,7 @@ class _Template:
         self._control = control
         self._pids: List[int] = []
         self._own: Set[int] = set()  # processes that the object began when it was unpickled
+        self._packed = -1  # the object as it came, for a cluster
         self._pid = os.getpid()
 
     def take(self) -> None:
@@ -88,26 +90,26 @@ class _Template:
         job, fd = shipping.receive(self._control)
         self._end()
         self._thing: Any = None  # two of it may be too large
-        self._call: Any = None
-        self._seeds: Any = None
+        self._maker: Any = None
         gc.unfreeze()
         gc.collect()
         sys.path[:] = job["path"]
         os.chdir(job["folder"])
-        try:
-            thing, record = shipping.unpack(fd)
-        finally:
-            os.close(fd)
+        if self._packed >= 0:
+            os.close(self._packed)
+        self._packed = fd
+        thing, record = shipping.unpack(fd)
         self.give(job, thing, record)
 
     def give(self, job: Dict[str, Any], thing: Any, record: Any) -> None:
-        from .producer import code_of
+        from .producer import Maker, code_of
         from .seeds import Seeds
-        self._job, self._thing, self._record = job, thing, record
-        self._seeds, self._call = Seeds(thing), code_of(thing)
-        self._board = Board(job["count"])
-        self._pids = [0] * job["count"]
-        self._due = [0.0] * job["count"]
+        self._job, self._thing = job, thing
+        self._maker = Maker(code_of(thing), Seeds(thing), record)
+        processes = job["count"] + bool(job.get("cluster"))  # the last one has the cluster's actors
+        self._board = Board(processes)
+        self._pids = [0] * processes
+        self._due = [0.0] * processes
         self._pause = _PAUSE_S
         self._deaths = self._made = 0
         self._own = _children()
@@ -125,7 +127,7 @@ class _Template:
                     self.take()
                 self._reap()
                 self._kill_hung()
-        except EOFError:
+        except (EOFError, ConnectionResetError):  # what it was told lies there unread
             return
         finally:
             self._end()
@@ -177,7 +179,8 @@ class _Template:
             faulthandler.register(signal.SIGUSR1, all_threads=True)
             _compute_alone()
             _keep_freed()
-            status = self._produce(number)
+            here = number < self._job["count"]
+            status = self._produce(number) if here else self._forward(number)
         except BaseException:
             traceback.print_exc()
         finally:
@@ -192,14 +195,21 @@ class _Template:
         say_place(number, job["count"])
         try:
             code = f"{job['code']} {number}" if job.get("apart") else job["code"]
-            producer = Producer(job["socket"], code, job["secret"], job["name"], self._call,
-                                self._seeds, self._record, self._board.line(number),
-                                recycle=job["recycle"], deadline_ms=job["deadline_ms"],
-                                check=job["check"])
+            producer = Producer(job["socket"], code, job["secret"], job["name"], self._maker,
+                                self._board.line(number), recycle=job["recycle"],
+                                deadline_ms=job["deadline_ms"], check=job["check"])
         except (DaemonUnavailable, Disconnected):
             return _NO_DAEMON
         os.setpriority(os.PRIO_PROCESS, 0, max(producer.nice, os.getpriority(os.PRIO_PROCESS, 0)))
         return _RECYCLED if producer.run() else _NO_DAEMON
+
+    def _forward(self, number: int) -> int:
+        from .forward import Hopeless, forward
+        try:
+            forward(self._job, self._packed, self._board.line(number))
+        except Hopeless as error:
+            self._say(str(error))
+        return _HOPELESS
 
     def _reap(self) -> None:
         while True:
@@ -225,10 +235,11 @@ class _Template:
         self._pause = min(2 * self._pause, _PAUSE_MOST_S)
         if status == _NO_DAEMON:
             return
-        self._deaths += 1
+        self._deaths += _DEATHS if status == _HOPELESS else 1
         self._say(f"a producer of {self._job['name']} " + (
             f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"))
-        if self._deaths == _DEATHS:
+        if self._deaths >= _DEATHS:
+            self._deaths = 0
             self._tell()
 
     def _say(self, text: str) -> None:

@@ -10,6 +10,7 @@ import collections
 import contextlib
 import logging
 import os
+import pickle
 import socket
 import subprocess
 import sys
@@ -20,8 +21,9 @@ from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple, Union
 from ..errors import (DaemonUnavailable, Disconnected, Error, ProducerError, TokenError,
                       plain)
 from ..state import Place
-from . import shipping
-from .producer import Producer, code_of
+from . import identity, shipping
+from .cluster import Cluster
+from .producer import Maker, Producer, code_of
 from .seeds import Seeds
 from .source import Source
 
@@ -36,13 +38,16 @@ class Producers:
     """Processes that run a source's code, or a thread of this process where it cannot be pickled.
     Ended by close(), or with this process.
 
-    ``count``: processes; 0: a thread. ``shown``: the secret.
+    ``count``: processes; 0: a thread; or with actors of a cluster. ``shown``: the secret.
     """
 
-    def __init__(self, source: Source, code: str, count: int, path: str, shown: bytes) -> None:
+    def __init__(self, source: Source, code: str, count: Union[int, Cluster], path: str,
+                 shown: bytes) -> None:
         self._source, self._code, self._first = source, code, code
         self._resumed: Optional[Tuple[Place, Any]] = None
-        self._count, self._path, self._shown = count, path, shown
+        self._cluster = count if isinstance(count, Cluster) else None
+        self._count = count.local if isinstance(count, Cluster) else count
+        self._path, self._shown = path, shown
         self._codes = dict(source.codes)
         self._teams: List[_Team] = []  # one
         self.close = weakref.finalize(self, _end, self._teams)
@@ -85,8 +90,12 @@ class Producers:
     def words(self) -> str:
         """Where the code runs, and which of its random numbers are seeded."""
         count = self._count if self._process is not None else 0
-        where = "a thread of this process" if not count else \
+        actors = "" if self._cluster is None or self._process is None else \
+            f"{self._cluster.n} actors of {self._cluster.engine}"
+        where = actors if actors and not count else \
+            "a thread of this process" if not count else \
             "a process of yours" if count == 1 else f"{count} processes of yours"
+        where += f" and {actors}" if actors and count else ""
         held = Seeds(self._source.code).names
         also = f", and what it holds ({', '.join(held)})" if held else ""
         return f"{self._source.name} runs in {where}; for each sample random, numpy.random and " \
@@ -106,7 +115,7 @@ class Producers:
 
     def _run(self) -> None:
         source = self._source
-        fd = _packed(source) if self._count else None
+        fd = _packed(source) if self._count or self._cluster else None
         try:
             if fd is None:
                 self._put(_Thread(source, self._code, self._path, self._shown))
@@ -114,6 +123,8 @@ class Producers:
             job = {"path": sys.path, "folder": os.getcwd(), "socket": self._path,
                    "secret": self._shown, "code": self._code, "name": source.name,
                    "count": self._count, "apart": source.apart, **source.life.job()}
+            if self._cluster is not None:
+                job.update(cluster=pickle.dumps(self._cluster), same=_same(source))
             if not self._knows(source.codes) or not self._teams[0].take(job, fd):
                 self._codes = {}
                 self._put(_Processes(source.name))
@@ -159,12 +170,11 @@ class _Thread:
             producer.close()
 
     def _run(self, thing: Any, source: Source, code: str, path: str, shown: bytes) -> None:
-        seeds, said, record = Seeds(thing), "", source.record()
+        maker, said = Maker(code_of(thing), Seeds(thing), source.record()), ""
         life = {**source.life.job(), "recycle": 0}
         while not self._ended.is_set():
             try:
-                self._produce(Producer(path, code, shown, source.name, code_of(thing), seeds,
-                                       record, **life))
+                self._produce(Producer(path, code, shown, source.name, maker, None, **life))
             except (DaemonUnavailable, Disconnected):
                 pass
             except Error as error:
@@ -248,6 +258,15 @@ _Team = Union[_Thread, _Processes]
 def _end(teams: List[_Team]) -> None:
     while teams:
         teams.pop().end()
+
+
+def _same(source: Source) -> Optional[str]:
+    """The identity of its object, for other nodes; None: ``version`` stands for it, or nobody can
+    tell."""
+    try:
+        return None if source.version else identity.identity_of(source.code)
+    except identity.CannotTell:
+        return None
 
 
 def _packed(source: Source) -> Optional[int]:

@@ -109,24 +109,83 @@ class RecordOfArrays:
         return self._tree.parts(made)
 
 
-class Producer:
-    """``call``: makes a sample of an index or a picture. ``record``: the parts of its record.
+class Maker:
+    """Makes samples of a user's code, each by itself. One thread at a time.
+
+    ``call``: makes a sample of an index or a picture. ``record``: the parts of its record.
+    """
+
+    def __init__(self, call: Callable[[Any], Any], seeds: Seeds, record: Record) -> None:
+        self._call, self._seeds, self._record = call, seeds, record
+        self.sizes: Optional[List[int]] = getattr(record, "sizes", None)  # of each record's parts
+
+    def make(self, sample: List[int], seed: int, given: Any) -> List[Any]:
+        """The parts of its record, which the next one may write over. ``sample``: as in WORK:
+        index, epoch, position. ``given``: the picture that it is made of; None: the index."""
+        _at.sample = sample, seed
+        self._seeds.set(seed, sample[1], sample[2])
+        return self._record(self._call(sample[0] if given is None else given))
+
+
+class Group:
+    """What is made of a group of samples, on its way into a tray. ``work``: as of WORK."""
+
+    def __init__(self, connection: Connection, tray: mmap.mmap, work: Any) -> None:
+        self._connection, self._tray, self._number = connection, tray, work["group"]
+        self._at = self._begin = work["offset"]
+        self._end = self._begin + work["bytes"]
+        self._made: List[Tuple[int, int, int]] = []
+        self._told = time.monotonic()
+
+    def put(self, place: int, parts: List[Any], sizes: Optional[List[int]] = None) -> None:
+        """The record of the sample of this place. ``sizes``: bytes of each part; None: their
+        lengths."""
+        sizes = sizes or list(map(len, parts))
+        size, at = sum(sizes), self._at
+        if size > self._end - at:
+            room = self._end - self._begin
+            self._fail(place, f"the sample has {size} bytes, and a tray has room for {room}",
+                       needed=size)
+            return
+        self._made.append((place, at, size))
+        for part, part_size in zip(parts, sizes):
+            self._tray[at:at + part_size] = part
+            at += part_size
+        self._at = min(self._end, (at + 63) // 64 * 64)
+        now = time.monotonic()
+        if now - self._told > _TELL_S:
+            self.tell()
+            self._told = now
+
+    def fail(self, place: int, text: str) -> None:
+        """That sample cannot be made, for this reason."""
+        self._fail(place, text)
+
+    def _fail(self, place: int, text: str, **more: int) -> None:
+        self.tell()
+        self._connection.send("failed", group=self._number, sample=place, text=text, **more)
+
+    def tell(self) -> None:
+        """The daemon what was put since it was told last."""
+        if self._made:
+            self._connection.send("made", group=self._number, samples=self._made)
+            self._made = []
+
+
+class Attached:
+    """A connection that groups of samples come by, and its tray.
+
     ``recycle``: about so many samples are made; 0: without end. ``deadline_ms``: 0: the daemon's.
     ``check``: of a million samples so many are made twice.
     """
 
-    def __init__(self, socket: str, code: str, secret: bytes, name: str,
-                 call: Callable[[Any], Any], seeds: Seeds, record: Record,
-                 line: Optional[Line] = None, *, recycle: int = 0, deadline_ms: int = 0,
-                 check: int = 0) -> None:
-        self._call, self._seeds, self._record, self._line = call, seeds, record, line
-        self._sizes: Optional[List[int]] = getattr(record, "sizes", None)  # of each record's parts
+    def __init__(self, socket: str, code: str, secret: bytes, name: str, *, recycle: int = 0,
+                 deadline_ms: int = 0, check: int = 0) -> None:
         self._connection: Connection = _address.open_connection(socket)
         self._left = recycle or math.inf  # samples
         reply = self._connection.request("produce", "producer", code=code, secret=secret, name=name,
                                          deadline_ms=deadline_ms, check=check)
         self._take_tray(reply)
-        self._limit_s = reply["deadline_ms"] / 1000 * _FIRST
         self._deadline_s = reply["deadline_ms"] / 1000
         self.nice: int = reply["nice"]  # that the daemon's workers have
 
@@ -143,6 +202,8 @@ class Producer:
                     self._take_tray(message.fields)
                 if message.name == "work":
                     self._work(message.fields)
+                    self._left -= len(message.fields["samples"])
+            self._settle()
             self._connection.request("detach", "ok")
             return True
         except Disconnected:
@@ -161,67 +222,54 @@ class Producer:
         self._tray = mmap.mmap(told["fd"], told["bytes"])
         os.close(told["fd"])
 
-    def _picture(self, offset: int, height: int, width: int) -> np.ndarray[Any, Any]:
-        """What a Map's function gets, in the tray."""
+    def _picture(self, sample: List[int]) -> Optional[np.ndarray[Any, Any]]:
+        """What a Map's function gets, in the tray; None: it is a source. ``sample``: as in WORK:
+        index, epoch, position, and where its picture is."""
+        if len(sample) == 3:
+            return None
+        offset, height, width = sample[3:]
         return np.frombuffer(self._tray, np.uint8, height * width * 3, offset).reshape(
             height, width, 3)
 
     def _work(self, work: Any) -> None:
-        group, begin = work["group"], work["offset"]
-        at, end = begin, begin + work["bytes"]
-        made: List[Tuple[int, int, int]] = []
-        told = time.monotonic()
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        """All that was begun is told."""
+
+
+class Producer(Attached):
+    """Makes the samples itself. ``more``: of Attached."""
+
+    def __init__(self, socket: str, code: str, secret: bytes, name: str, maker: Maker,
+                 line: Optional[Line] = None, **more: int) -> None:
+        super().__init__(socket, code, secret, name, **more)
+        self._maker, self._line = maker, line
+        self._limit_s = self._deadline_s * _FIRST
+
+    def _work(self, work: Any) -> None:
+        group = Group(self._connection, self._tray, work)
         for place, sample in enumerate(work["samples"]):
             try:
                 parts = self._make(sample, work["seed"])
             except Exception as error:
-                self._send(group, made)
-                self._fail(group, place, error)
+                group.fail(place, words_of(error))
                 continue
-            sizes = self._sizes or list(map(len, parts))
-            size = sum(sizes)
-            if size > end - at:
-                self._send(group, made)
-                self._connection.send("failed", group=group, sample=place, needed=size,
-                                      text=f"the sample has {size} bytes, and a tray has room for "
-                                           f"{end - begin}")
-                continue
-            made.append((place, at, size))
-            for part, part_size in zip(parts, sizes):
-                self._tray[at:at + part_size] = part
-                at += part_size
-            at = min(end, (at + 63) // 64 * 64)
-            now = time.monotonic()
-            if now - told > _TELL_S:
-                self._send(group, made)
-                told = now
-        self._send(group, made)
-        self._left -= len(work["samples"])
+            group.put(place, parts, self._maker.sizes)
+        group.tell()
 
     def _make(self, sample: List[int], seed: int) -> List[Any]:
-        """``sample``: as in WORK: index, epoch, position, and where a picture is."""
-        _at.sample = sample, seed
-        self._seeds.set(seed, sample[1], sample[2])
-        given = sample[0] if len(sample) == 3 else self._picture(*sample[3:])
         if self._line is not None:
             self._line.begin(self._limit_s)
         try:
-            return self._record(self._call(given))
+            return self._maker.make(sample, seed, self._picture(sample))
         finally:
             if self._line is not None:
                 self._line.end()
             self._limit_s = self._deadline_s
 
-    def _send(self, group: int, made: List[Tuple[int, int, int]]) -> None:
-        if made:
-            self._connection.send("made", group=group, samples=list(made))
-            made.clear()
 
-    def _fail(self, group: int, place: int, error: Exception) -> None:
-        self._connection.send("failed", group=group, sample=place, text=_words(error))
-
-
-def _words(error: Exception) -> str:
+def words_of(error: Exception) -> str:
     """What was raised, and the places in the code that it came through, the innermost first."""
     text = f"{type(error).__name__}: {error}"[:_TEXT_MAX // 8]
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)

@@ -20,7 +20,8 @@ import sys
 import types
 from typing import Any, BinaryIO, List, Optional, Set, Tuple
 
-__all__ = ["CannotShip", "copied", "digest", "pack", "receive", "send", "unpack"]
+__all__ = ["CannotShip", "copied", "digest", "pack", "receive", "send", "unpack",
+           "unpacked"]
 
 _LARGE = 1 << 16  # bytes: what is smaller lies in the pickle
 _ALIGN = 64
@@ -130,7 +131,11 @@ def _cloudpickle() -> Any:
 
 def unpack(fd: int) -> Tuple[Any, Any]:
     """Both. The descriptor stays the caller's, and the memory lives as long as the object."""
-    view = memoryview(mmap.mmap(fd, 0, mmap.MAP_PRIVATE))
+    return unpacked(memoryview(mmap.mmap(fd, 0, mmap.MAP_PRIVATE)))
+
+
+def unpacked(view: memoryview) -> Tuple[Any, Any]:
+    """Of what is there. It is the object's, which may write to it."""
     size = int.from_bytes(view[-_NUMBER:], "little")
     places = pickle.loads(view[len(view) - _NUMBER - size:-_NUMBER])
     head, *buffers = [view[at:at + size] for at, size in places]
