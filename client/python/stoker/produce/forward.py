@@ -35,7 +35,8 @@ class Hopeless(Exception):
 
 class _Forwarder(Attached):
     """Has what the daemon asks for made by an actor. One thread takes groups, another one writes
-    what was made of them: so both groups of an actor are with the engine."""
+    what was made of them: so both groups of an actor are with the engine. (A connection lets a
+    second thread send.)"""
 
     def __init__(self, cluster: Cluster, actor: Any, line: Line, job: Dict[str, Any]) -> None:
         super().__init__(job["socket"], job["code"], job["secret"], job["name"],

@@ -91,7 +91,7 @@ class Producers:
         """Where the code runs, and which of its random numbers are seeded."""
         count = self._count if self._process is not None else 0
         actors = "" if self._cluster is None or self._process is None else \
-            f"{self._cluster.n} actors of {self._cluster.engine}"
+            f"{self._cluster.n} actor{'s' * (self._cluster.n > 1)} of {self._cluster.engine}"
         where = actors if actors and not count else \
             "a thread of this process" if not count else \
             "a process of yours" if count == 1 else f"{count} processes of yours"
