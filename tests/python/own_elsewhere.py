@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Code as users write it, for producers on other nodes; and a made engine that has these."""
-import os
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
