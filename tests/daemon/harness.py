@@ -334,8 +334,14 @@ class Daemon:
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, env=self.environment)
-        wait_for(self.serves, lambda: f"the daemon serves\n{self.log()}")
+        wait_for(self.serves, lambda: f"the daemon serves, {self.ran()}\n{self.log()}")
         return self
+
+    def ran(self):
+        """Words: how much of the processors it got. A busy machine tells itself from a fault."""
+        ran, waited = map(int, pathlib.Path(
+            f"/proc/{self.process.pid}/schedstat").read_text().split()[:2])
+        return f"which ran for {ran / 1e9:.3f} s and waited for a processor for {waited / 1e9:.3f} s"
 
     def serves(self):
         assert self.process.poll() is None, \
