@@ -40,6 +40,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
                "NUMEXPR_NUM_THREADS")
 _PAUSE_S, _PAUSE_MOST_S = 0.1, 10.0  # before a dead producer is started again; doubled each time
 _DEATHS = 5  # in a row, without a sample made
+_SPARE_S = 60  # that a template which was forked waits for an object
 _STACK_S = 0.2  # that a hung producer has to write its stack
 _NO_DAEMON = 75  # exit status: EX_TEMPFAIL
 _RECYCLED = 76  # likewise: it has made its number of samples
@@ -72,12 +73,22 @@ def _keep_freed() -> None:
         mallopt(_M_TRIM_THRESHOLD, _KEPT)
 
 
+class _Forked(BaseException):
+    """This process is another template now. ``control``: its socket to the trainer."""
+
+    def __init__(self, control: int) -> None:
+        super().__init__()
+        self.control = control
+
+
 class _Template:
     """``control``: to the trainer, which sends a job and its object, and later others; None: it is
     given one, for good."""
 
     def __init__(self, control: Optional[socket.socket] = None) -> None:
         self._control = control
+        self._thing: Any = None
+        self._maker: Any = None
         self._pids: List[int] = []
         self._own: Set[int] = set()  # processes that the object began when it was unpickled
         self._packed = -1  # the object as it came, for a cluster
@@ -87,12 +98,16 @@ class _Template:
         """A job in the place of that before. Raises EOFError if the trainer has ended, and what the
         object raises."""
         assert self._control is not None
-        job, fd = shipping.receive(self._control)
+        job, fds = shipping.receive(self._control)
+        if job is None:
+            self._fork_template(*fds)
+            return
+        (fd,) = fds
         self._end()
-        self._thing: Any = None  # two of it may be too large
-        self._maker: Any = None
-        gc.unfreeze()
-        gc.collect()
+        if self._thing is not None:
+            self._thing = self._maker = None  # two of it may be too large
+            gc.unfreeze()
+            gc.collect()
         sys.path[:] = job["path"]
         os.chdir(job["folder"])
         if self._packed >= 0:
@@ -100,6 +115,24 @@ class _Template:
         self._packed = fd
         thing, record = shipping.unpack(fd)
         self.give(job, thing, record)
+
+    def _fork_template(self, control: int, out: int) -> None:
+        """Another template, which has imported what this one has and has no object. Here it is as
+        what the object began: it goes on when this one ends."""
+        pid = os.fork()
+        if not pid:
+            assert self._control is not None
+            self._control.close()
+            self._pids = []
+            if self._packed >= 0:
+                os.close(self._packed)
+            for stream in (1, 2):
+                os.dup2(out, stream)
+            os.close(out)
+            raise _Forked(control)
+        self._own.add(pid)
+        os.close(control)
+        os.close(out)
 
     def give(self, job: Dict[str, Any], thing: Any, record: Any) -> None:
         from .producer import Maker, code_of
@@ -115,11 +148,15 @@ class _Template:
         self._own = _children()
         gc.freeze()  # a collection in each producer would copy the pages of all objects
 
-    def run(self) -> None:
+    def run(self, wait_ms: Optional[int] = None) -> None:
+        """``wait_ms``: for the first job; None: as long as it takes."""
         poll = select.poll()
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         try:
             if self._control is not None:
                 poll.register(self._control, select.POLLIN)
+                if not poll.poll(wait_ms):
+                    return
                 self.take()
             while True:
                 self._start()
@@ -219,6 +256,7 @@ class _Template:
                 return
             if not pid:
                 return
+            self._own.discard(pid)
             if pid in self._pids:  # else one that the user's code left behind
                 self._lost(self._pids.index(pid), os.waitstatus_to_exitcode(status))
                 self._kill_orphans()
@@ -266,17 +304,27 @@ class _Template:
 
 
 def _serve(fd: int) -> int:
-    control = socket.socket(fileno=fd)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the trainer ends us
     _prepare()
+    return _run(socket.socket(fileno=fd))
+
+
+def _run(control: socket.socket, wait_ms: Optional[int] = None) -> int:
     try:
-        _Template(control).run()
+        _Template(control).run(wait_ms)
         return 0
+    except _Forked as forked:
+        control = socket.socket(fileno=forked.control)
     except BaseException:
         traceback.print_exc()
         with contextlib.suppress(OSError):
             control.send(b"i")
         return 1
+    with contextlib.suppress(OSError):  # the trainer may have given it up
+        control.sendall(os.getpid().to_bytes(shipping.NUMBER, "little"))
+    gc.unfreeze()  # the other template's object goes
+    gc.collect()
+    return _run(control, 1000 * _SPARE_S)
 
 
 def _find(path: Optional[str]) -> str:
@@ -352,7 +400,6 @@ def _prepare() -> None:
     seed_later()
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _main() -> int:

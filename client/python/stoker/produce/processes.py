@@ -11,12 +11,16 @@ import contextlib
 import logging
 import os
 import pickle
+import re
+import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 import weakref
-from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, BinaryIO, Deque, Dict, List, Mapping, Optional, Tuple, Union
 
 from ..errors import (DaemonUnavailable, Disconnected, Error, ProducerError, TokenError,
                       plain)
@@ -30,7 +34,11 @@ from .source import Source
 _TAIL = 20  # lines of producers that an error shows
 _DEATHS = 5  # as in __main__.py
 _END_S = 5.0
+_FORK_S = 0.3  # that a template has to fork another one: to execute one takes no longer
+_YOUNG_S = 45.0  # so long one without an object is there, at least: _SPARE_S of __main__.py
 _PAUSE_S = 1.0  # before a thread asks the daemon again
+_INSTALLED = re.compile("^" + re.escape(os.path.dirname(os.__file__)) +
+                        "/|/(site|dist)-packages/")
 _log = logging.getLogger("stoker")
 
 
@@ -48,14 +56,20 @@ class Producers:
         self._cluster = count if isinstance(count, Cluster) else None
         self._count = count.local if isinstance(count, Cluster) else count
         self._path, self._shown = path, shown
-        self._codes = dict(source.codes)
         self._teams: List[_Team] = []  # one
-        self.close = weakref.finalize(self, _end, self._teams)
+        self._finish = weakref.finalize(self, _end, self._teams)
         self._run()
         _running.add(self)
 
+    def close(self) -> None:
+        """A program that makes a loader after the other need not import all anew for each."""
+        _running.discard(self)
+        for team in self._teams:
+            _keep_spare(team)
+        self._finish()
+
     @property
-    def _process(self) -> Optional[subprocess.Popen[bytes]]:
+    def _process(self) -> Optional[_Process]:
         return self._teams[0].process
 
     def renew(self, place: Place) -> Optional[Dict[str, str]]:
@@ -125,11 +139,9 @@ class Producers:
                    "count": self._count, "apart": source.apart, **source.life.job()}
             if self._cluster is not None:
                 job.update(cluster=pickle.dumps(self._cluster), same=_same(source))
-            if not self._knows(source.codes) or not self._teams[0].take(job, fd):
-                self._codes = {}
-                self._put(_Processes(source.name))
-                self._teams[0].take(job, fd)
-            self._codes.update(source.codes)
+            if not self._teams or not self._teams[0].take(job, fd, source.codes):
+                self._put(_processes(source))
+                self._teams[0].take(job, fd, source.codes)
         finally:
             if fd is not None:
                 os.close(fd)
@@ -137,11 +149,6 @@ class Producers:
     def _put(self, team: _Team) -> None:
         _end(self._teams)
         self._teams.append(team)
-
-    def _knows(self, codes: Dict[str, bytes]) -> bool:
-        """May the template go on? It has imported what was there when it began."""
-        return bool(self._teams) and all(
-            self._codes.get(name, code) == code for name, code in codes.items())
 
 
 class _Thread:
@@ -155,7 +162,7 @@ class _Thread:
         threading.Thread(target=self._run, args=(_copy(source), source, code, path, shown),
                          name=f"stoker {source.name}", daemon=True).start()
 
-    def take(self, job: Dict[str, Any], fd: int) -> bool:
+    def take(self, job: Dict[str, Any], fd: int, codes: Dict[str, bytes]) -> bool:
         return False
 
     def check(self) -> None:
@@ -199,28 +206,74 @@ class _Processes:
     """A template and its producers. What they write to stdout and stderr comes out of this process'
     stderr, line by line, with the name of the code before it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, other: Optional[_Processes] = None) -> None:
+        """``other``: whose template forks this one's. Raises OSError if it does not."""
         self._tail: Deque[str] = collections.deque(maxlen=_TAIL)
-        self._name = name
-        here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(
-            filter(None, [here, os.environ.get("PYTHONPATH")]))}
+        self._name, self._begun = name, time.monotonic()
+        self._codes = {} if other is None else dict(other._codes)
+        self._files = {} if other is None else dict(other._files)
+        self._environment = dict(os.environ) if other is None else other._environment
+        self._lock = threading.Lock()  # of what is sent
         self._control, theirs = socket.socketpair()
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "stoker.produce", "--control", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, env=environment)
-        self._relay = threading.Thread(target=_relay, args=(self.process.stdout, name, self._tail),
-                                       name=f"stoker {name}", daemon=True)
+        reads, writes = os.pipe()
+        said = open(reads, "rb")
+        try:
+            self.process: _Process = _executed(theirs, writes) if other is None else \
+                other._forks(self._control, theirs, writes)
+        except OSError:
+            self._control.close()
+            said.close()
+            raise
+        finally:
+            theirs.close()
+            os.close(writes)
+        self._relay = threading.Thread(target=_relay, args=(said, self), name=f"stoker {name}",
+                                       daemon=True)
         self._relay.start()
 
-    def take(self, job: Dict[str, Any], fd: int) -> bool:
-        """Make the samples of this object from now on. False: they have ended."""
+    def _forks(self, control: socket.socket, theirs: socket.socket, writes: int) -> _Forked:
+        with self._lock:
+            shipping.send(self._control, None, theirs.fileno(), writes)
+        theirs.close()
+        control.settimeout(_FORK_S)
+        told = control.recv(shipping.NUMBER)
+        control.settimeout(None)
+        if not told:
+            raise ChildProcessError("the template has ended")
+        return _Forked(int.from_bytes(told, "little"))
+
+    def knows(self, codes: Dict[str, bytes]) -> bool:
+        """Has its template imported all that, as it is here, in this environment? What it has
+        imported beside that may not be of another time either: a constant is no code."""
+        return bool(codes) and codes.items() <= self._codes.items() and \
+            self._environment == os.environ and self._files.items() <= _imported().items()
+
+    def rename(self, name: str) -> _Processes:
+        self._name = name
+        return self
+
+    def is_ready(self) -> bool:
+        """Without an object: is it there, and for long enough?"""
+        try:
+            self._control.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK)
+        except BlockingIOError:
+            return time.monotonic() - self._begun < _YOUNG_S
+        except OSError:
+            pass
+        return False
+
+    def take(self, job: Dict[str, Any], fd: int, codes: Dict[str, bytes]) -> bool:
+        """Make the samples of this object from now on. False: they have ended, or have imported
+        other code than this."""
+        if any(self._codes.get(name, code) != code for name, code in codes.items()):
+            return False
+        self._codes.update(codes)
+        self._files = {**_imported(), **self._files}
         with contextlib.suppress(OSError):  # what was told of the old one
             self._control.recv(64, socket.MSG_DONTWAIT)
         try:
-            shipping.send(self._control, job, fd)
+            with self._lock:
+                shipping.send(self._control, job, fd)
         except OSError:  # check() says so
             return False
         return True
@@ -252,7 +305,82 @@ class _Processes:
             self.process.wait()
 
 
+class _Forked:
+    """A process that is no child of this one, as subprocess.Popen has those that are."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self._fd = pid, os.pidfd_open(pid)
+        weakref.finalize(self, os.close, self._fd)
+
+    def wait(self, seconds: Optional[float] = None) -> None:
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        if not poll.poll(None if seconds is None else seconds * 1000):
+            raise subprocess.TimeoutExpired("stoker.produce", seconds or 0)
+        with contextlib.suppress(ChildProcessError):  # as process 1 it is the parent after all
+            os.waitpid(self.pid, os.WNOHANG)
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._fd, signal.SIGKILL)
+
+
+_Process = Union["subprocess.Popen[bytes]", _Forked]
 _Team = Union[_Thread, _Processes]
+
+
+def _imported() -> Dict[str, Tuple[int, int]]:
+    """Files of all modules that are not installed, which are many and stay as they are; and what
+    tells whether one was written since."""
+    out = {}
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__dict__", {}).get("__file__")
+        if not isinstance(path, str) or _INSTALLED.search(path):
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            status = os.stat(path)
+            out[path] = status.st_mtime_ns, status.st_size
+    return out
+
+
+def _executed(control: socket.socket, out: int) -> subprocess.Popen[bytes]:
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(
+        filter(None, [here, os.environ.get("PYTHONPATH")]))}
+    return subprocess.Popen(
+        [sys.executable, "-m", "stoker.produce", "--control", str(control.fileno())],
+        pass_fds=[control.fileno()], stdin=subprocess.DEVNULL, stdout=out,
+        stderr=subprocess.STDOUT, env=environment)
+
+
+def _processes(source: Source) -> _Processes:
+    """With a template that has imported the source's code already, if there is one."""
+    while _spares:
+        spare = _spares.pop()
+        if spare.is_ready() and spare.knows(source.codes):
+            return spare.rename(source.name)
+        spare.end()
+    for other in _that_run():
+        if other.knows(source.codes):
+            with contextlib.suppress(OSError, AttributeError):  # a system without pidfd
+                return _Processes(source.name, other)
+    return _Processes(source.name)
+
+
+def _that_run() -> List[_Processes]:
+    return [team for producers in list(_running) for team in producers._teams
+            if isinstance(team, _Processes)]
+
+
+def _keep_spare(team: _Team) -> None:
+    """For the next loader, if none is left whose template could be asked; for a minute."""
+    ends = not threading.main_thread().is_alive()  # this process
+    if not isinstance(team, _Processes) or _that_run() or ends:
+        return
+    while _spares:
+        _spares.pop().end()
+    with contextlib.suppress(OSError, AttributeError):
+        _spares.append(_Processes(team._name, team))
 
 
 def _end(teams: List[_Team]) -> None:
@@ -294,21 +422,25 @@ def _copy(source: Source) -> Any:
         os.close(fd)
 
 
-def _relay(stream: Any, name: str, tail: Deque[str]) -> None:
+def _relay(said: BinaryIO, processes: _Processes) -> None:
     """What producers say, on stderr."""
-    for line in stream:
-        text = plain(line.decode("utf-8", "replace").rstrip("\n"))
-        tail.append(text)
-        print(f"[{name}] {text}", file=sys.stderr, flush=True)
+    with said:
+        for line in said:
+            text = plain(line.decode("utf-8", "replace").rstrip("\n"))
+            processes._tail.append(text)
+            print(f"[{processes._name}] {text}", file=sys.stderr, flush=True)
 
 
 def _after_fork() -> None:
     """A child that holds the socket would keep producers alive when this process has ended."""
     for producers in list(_running):
-        producers.close.detach()
+        producers._finish.detach()
         for team in producers._teams:
             team.forget()
+    while _spares:
+        _spares.pop().forget()
 
 
 _running: weakref.WeakSet[Producers] = weakref.WeakSet()
+_spares: List[_Processes] = []  # one at most: its template has no object
 os.register_at_fork(after_in_child=_after_fork)

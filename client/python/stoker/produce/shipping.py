@@ -25,7 +25,8 @@ __all__ = ["CannotShip", "copied", "digest", "pack", "receive", "send", "unpack"
 
 _LARGE = 1 << 16  # bytes: what is smaller lies in the pickle
 _ALIGN = 64
-_NUMBER = 8  # bytes, little endian
+NUMBER = 8  # bytes, little endian
+_FDS_MAX = 2  # with one message
 
 
 class CannotShip(Exception):
@@ -116,7 +117,7 @@ def _write(file: BinaryIO, thing: object, beside: object) -> None:
         places.append((file.tell(), raw.nbytes))
         file.write(raw)
     table = pickle.dumps(places)
-    file.write(table + len(table).to_bytes(_NUMBER, "little"))
+    file.write(table + len(table).to_bytes(NUMBER, "little"))
 
 
 def _cloudpickle() -> Any:
@@ -136,8 +137,8 @@ def unpack(fd: int) -> Tuple[Any, Any]:
 
 def unpacked(view: memoryview) -> Tuple[Any, Any]:
     """Of what is there. It is the object's, which may write to it."""
-    size = int.from_bytes(view[-_NUMBER:], "little")
-    places = pickle.loads(view[len(view) - _NUMBER - size:-_NUMBER])
+    size = int.from_bytes(view[-NUMBER:], "little")
+    places = pickle.loads(view[len(view) - NUMBER - size:-NUMBER])
     head, *buffers = [view[at:at + size] for at, size in places]
     made: Tuple[Any, Any] = pickle.loads(head, buffers=buffers)
     return made
@@ -152,20 +153,20 @@ def copied(thing: Any) -> Any:
         os.close(fd)
 
 
-def send(control: socket.socket, message: object, fd: int) -> None:
+def send(control: socket.socket, message: object, *fds: int) -> None:
     """To a process that calls receive()."""
     packed = pickle.dumps(message)
-    size = len(packed).to_bytes(_NUMBER, "little")
-    socket.send_fds(control, [size], [fd])
+    size = len(packed).to_bytes(NUMBER, "little")
+    socket.send_fds(control, [size], fds)
     control.sendall(packed)
 
 
-def receive(control: socket.socket) -> Tuple[Any, int]:
-    """A message, and its descriptor, which is the caller's. EOFError: the other end was closed."""
-    size, fds, _, _ = socket.recv_fds(control, _NUMBER, 1)
-    left = int.from_bytes(_exactly(control, size, _NUMBER), "little")
+def receive(control: socket.socket) -> Tuple[Any, List[int]]:
+    """A message, and its descriptors, which are the caller's. EOFError: the other end closed."""
+    size, fds, _, _ = socket.recv_fds(control, NUMBER, _FDS_MAX)
+    left = int.from_bytes(_exactly(control, size, NUMBER), "little")
     message = pickle.loads(_exactly(control, b"", left))
-    return message, fds[0]
+    return message, list(fds)
 
 
 def _exactly(control: socket.socket, data: bytes, size: int) -> bytes:
