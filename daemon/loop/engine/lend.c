@@ -216,18 +216,24 @@ static int say_wrong(struct fault *fault, const char *what)
 	return fault_say(fault, 1, "a producer's message is wrong: %s", what);
 }
 
-/* Time that a sample took: from the last answer, or from when its group's turn came. */
-static void code_measure(struct producer *producer, struct group *group, unsigned answered)
+static void code_took(struct code *code, uint64_t ns)
 {
-	struct code *code = producer->code;
-	uint64_t now_ns = clock_ns(), ns = (now_ns - group->since_ns) / answered;
-	for (unsigned i = 0; i < GROUP_AREAS; i++) /* the other group's turn comes now */
-		if (producer->group[i].unanswered)
-			producer->group[i].since_ns = now_ns;
 	if (!code->sample_ns)
 		code->sample_ns = ns;
 	code->sample_ns += ns / SAMPLE_NS_AVERAGE;
 	code->sample_ns -= code->sample_ns / SAMPLE_NS_AVERAGE;
+}
+
+/* Time that a sample took: from the last answer, or from when its group's turn came. A producer's
+ * first is left out: its code may import and open things, and groups would be small for long. */
+static void code_measure(struct producer *producer, struct group *group, unsigned answered)
+{
+	uint64_t now_ns = clock_ns(), ns = (now_ns - group->since_ns) / answered;
+	for (unsigned i = 0; i < GROUP_AREAS; i++) /* the other group's turn comes now */
+		if (producer->group[i].unanswered)
+			producer->group[i].since_ns = now_ns;
+	if (producer->first_made)
+		code_took(producer->code, ns);
 	producer->first_made = true;
 }
 
