@@ -38,6 +38,7 @@ import loop
 import memory
 import own_code
 import peers
+import producers
 import rates
 import rewritten
 import sweep
@@ -54,8 +55,8 @@ SECTIONS = {"kernels": kernels, "formats": formats, "daemon": rates, "loop": loo
             "cache": cache, "cache-disk": SimpleNamespace(rows=cache.disk_rows),
             "cache-epochs": SimpleNamespace(rows=cache.epoch_rows),
             "cache-streams": SimpleNamespace(rows=cache.stream_rows), "rewritten": rewritten,
-            "memory": memory, "own-code": own_code, "sweep": sweep, "crowd": crowd,
-            "peers": peers, "bombs": bombs}
+            "memory": memory, "own-code": own_code, "producers": producers, "sweep": sweep,
+            "crowd": crowd, "peers": peers, "bombs": bombs}
 
 
 def parse():
