@@ -341,7 +341,7 @@ class Daemon:
         """Words: how much of the processors it got. A busy machine tells itself from a fault."""
         ran, waited = map(int, pathlib.Path(
             f"/proc/{self.process.pid}/schedstat").read_text().split()[:2])
-        return f"which ran for {ran / 1e9:.3f} s and waited for a processor for {waited / 1e9:.3f} s"
+        return f"which ran for {ran / 1e9:.3f} s and waited {waited / 1e9:.3f} s for a processor"
 
     def serves(self):
         assert self.process.poll() is None, \
