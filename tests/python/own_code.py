@@ -225,6 +225,14 @@ class Large(Floats):
         return int(self.data[index::4096].sum())
 
 
+class Wordy(Floats):
+    """Prints lines of 32 KiB in all at each call."""
+
+    def __getitem__(self, index):
+        print("some words of it\n" * 2048, flush=True)
+        return index
+
+
 class Forking(Floats):
     """Leaves a process behind at each call."""
 

@@ -144,6 +144,15 @@ def test_what_code_says_has_the_name_of_its_own_loader(load, capfd):  # noqa: F8
     wait_until(lambda: said.append(capfd.readouterr().err) or "[Second] 3\n" in "".join(said))
 
 
+def test_code_that_talks_goes_on_where_the_trainer_has_closed_stderr(load, monkeypatch):  # noqa: F811
+    """More than a pipe holds."""
+    closed = open(os.devnull, "w", encoding="ascii")
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    loader = load(arrays_of(own_code.Wordy(), like=0), transforms=[])
+    assert len(list(loader)) == 6
+
+
 TRAINER = """
     import os, sys
     sys.path[:0] = {path!r}

@@ -428,7 +428,8 @@ def _relay(said: BinaryIO, processes: _Processes) -> None:
         for line in said:
             text = plain(line.decode("utf-8", "replace").rstrip("\n"))
             processes._tail.append(text)
-            print(f"[{processes._name}] {text}", file=sys.stderr, flush=True)
+            with contextlib.suppress(OSError, ValueError):  # who reads on lets producers go on
+                print(f"[{processes._name}] {text}", file=sys.stderr, flush=True)
 
 
 def _after_fork() -> None:
