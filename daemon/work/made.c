@@ -6,6 +6,7 @@
 
 #include "dataset/code.h"
 #include "work/chain.h"
+#include "work/copy.h"
 
 /* Rest of a record. Its producer may change the bytes at any time: each is read once. */
 struct rest {
@@ -18,7 +19,7 @@ static bool rest_take(struct rest *rest, void *out, size_t bytes)
 {
 	if (bytes > rest->bytes)
 		return false;
-	memcpy(out, rest->at, bytes);
+	copy_past(out, rest->at, bytes);
 	rest->at += bytes;
 	rest->bytes -= bytes;
 	return true;

@@ -144,7 +144,7 @@ def test_what_code_says_has_the_name_of_its_own_loader(load, capfd):  # noqa: F8
     wait_until(lambda: said.append(capfd.readouterr().err) or "[Second] 3\n" in "".join(said))
 
 
-def test_code_that_talks_goes_on_where_the_trainer_has_closed_stderr(load, monkeypatch):  # noqa: F811
+def test_code_that_talks_goes_on_where_stderr_is_closed(load, monkeypatch):  # noqa: F811
     """More than a pipe holds."""
     closed = open(os.devnull, "w", encoding="ascii")
     closed.close()
