@@ -40,6 +40,7 @@ _PAUSE_S = 1.0  # before a thread asks the daemon again
 _INSTALLED = re.compile("^" + re.escape(os.path.dirname(os.__file__)) +
                         "/|/(site|dist)-packages/")
 _log = logging.getLogger("stoker")
+_Files = Dict[str, Tuple[int, int]]
 
 
 class Producers:
@@ -210,9 +211,10 @@ class _Processes:
         """``other``: whose template forks this one's. Raises OSError if it does not."""
         self._tail: Deque[str] = collections.deque(maxlen=_TAIL)
         self._name, self._begun = name, time.monotonic()
-        self._codes = {} if other is None else dict(other._codes)
-        self._files = {} if other is None else dict(other._files)
-        self._environment = dict(os.environ) if other is None else other._environment
+        self._codes: Dict[str, bytes] = {} if other is None else dict(other._codes)
+        self._files: _Files = {} if other is None else dict(other._files)
+        self._environment: Dict[str, str] = dict(
+            os.environ if other is None else other._environment)
         self._lock = threading.Lock()  # of what is sent
         self._control, theirs = socket.socketpair()
         reads, writes = os.pipe()
@@ -329,7 +331,7 @@ _Process = Union["subprocess.Popen[bytes]", _Forked]
 _Team = Union[_Thread, _Processes]
 
 
-def _imported() -> Dict[str, Tuple[int, int]]:
+def _imported() -> _Files:
     """Files of all modules that are not installed, which are many and stay as they are; and what
     tells whether one was written since."""
     out = {}
