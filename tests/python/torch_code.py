@@ -209,3 +209,93 @@ def tensor(picture):
 
 def first(batch):
     return batch[0]["x"], len(batch)
+
+
+class Listed:
+    """Has drawn an epoch when it is asked for its iterator; is no Sampler of torch's."""
+
+    def __init__(self, orders):
+        self.orders, self.epochs = orders, 0
+
+    def __iter__(self):
+        self.epochs += 1
+        return iter(self.orders[self.epochs % len(self.orders)])
+
+    def __len__(self):
+        return len(self.orders[0])
+
+
+class Counting:
+    """Draws as it goes, without end; is no Sampler of torch's."""
+
+    def __init__(self):
+        self.drawn = 0
+
+    def __iter__(self):
+        while True:
+            self.drawn += 1
+            yield self.drawn % 40
+
+    def __len__(self):
+        return 40
+
+
+class Mixed(Dataset):
+    """Samples whose labels and keys are not those of the first one."""
+
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        sample = {"drawn": torch.rand(2), "label": 1 if index < 6 else index / 4}
+        return {**sample, "note": "late"} if index == 3 else sample
+
+
+class Keyed(Dataset):
+    """Its samples have names."""
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, key):
+        return torch.full((2,), float(key[1:]))
+
+
+class AtOnce(Dataset):
+    """Makes the samples of a batch at once, and says of how many."""
+
+    def __len__(self):
+        return 9
+
+    def __getitem__(self, index):
+        return torch.tensor([index, 1])
+
+    def __getitems__(self, indices):
+        return [torch.tensor([index, len(indices)]) for index in indices]
+
+
+class Boxless(Dataset):
+    """Samples without a box."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return torch.zeros(0, 4), index
+
+
+class Grows(Dataset):
+    """Has one sample more in each epoch."""
+
+    def __init__(self):
+        self.count = 3
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        return index
+
+
+def stacked(crops):
+    return torch.stack([torch.from_numpy(np.array(crop)) for crop in crops])

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import inspect
 import re
 import warnings
 from dataclasses import dataclass, fields
@@ -579,7 +580,8 @@ def _from_torchvision(transform: Any) -> List[Dict[str, Any]]:
         raise _unknown(transform)
     # On the images that stoker decodes torchvision always antialiases, whatever this says.
     values = {field.name: getattr(transform, field.name) for field in fields(_KNOWN[name])
-              if field.name != "antialias" and hasattr(transform, field.name)}
+              if field.name != "antialias" and hasattr(transform, field.name)
+              and not inspect.ismethod(getattr(transform, field.name))}  # a Module has to()
     if name == "FixedSizeCrop":
         values["size"] = (transform.crop_height, transform.crop_width)
     if name == "RandomIoUCrop":

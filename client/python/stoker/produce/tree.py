@@ -29,6 +29,11 @@ _ROOM_LEAST = 256
 _SPARE, _GROWTH = 2.0, 1.5  # of the first sample, and of one that had no room
 
 
+def is_of_another_form(text: str) -> bool:
+    """Is it what split() says of a sample that is not as the first one was?"""
+    return text.startswith("ValueError: ") and " in the first sample" in text
+
+
 class Leaf(NamedTuple):
     """``dtype``: one of DTYPES, or "text" or "bytes". ``shape``: of one sample; () of a number; of
     a ragged one that of the first sample, and others have as many dimensions."""

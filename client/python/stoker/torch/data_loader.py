@@ -15,22 +15,21 @@ import torch
 import torch.distributed as dist
 import torch.utils.data
 from torch.utils.data import IterableDataset, default_collate
-from torch.utils.data._utils.pin_memory import pin_memory
 
 from .. import _options, loader as _loader
 from .. import samplers
-from .._device import Copier, DeviceIteration
-from ..errors import SampleError
+from ..errors import PipelineError
 from ..node import Node, connect
 from ..produce.batches import Batches, Run
 from ..produce.kept import KeptSource
 from ..state import Place
 from . import accelerated, draw as drawing
+from .epochs import Epoch, WholeBatches
 from .iterable import Streams, Turns, streams_of
-from .lowering import Lowered, lowered
-from .own_code import batches_of, collated, source_of
-from .subsets import indices_within, within
-from .tensors import Cuda, hander, tensor_of
+from .lowering import Lowered, lowered, replaced
+from .own_code import batches_of, source_of
+from .subsets import from_the_end, indices_within, within
+from .tensors import hander
 from .theirs import Theirs
 
 __all__ = ["DataLoader"]
@@ -60,13 +59,16 @@ class DataLoader(torch.utils.data.DataLoader):
     - Any other dataset runs in ``num_workers`` producers: processes that make samples straight into
       the daemon's memory, and that are kept over epochs. With a ``collate_fn``, ``sampler`` or
       ``batch_sampler`` of your own, and where samples have texts or shapes of their own, they make
-      whole batches, of any tree; such a sampler draws no further ahead than with torch's. Before
+      whole batches, of any tree; such a sampler draws no further ahead than with torch's. (The
+      daemon follows one over a folder of pictures whose ``__iter__`` returns the iterator of a
+      list, which is drawn already.) Before
       each sample (or batch) ``random``, NumPy's and torch's generators are seeded from the epoch's
       seed and its place, so what is drawn does not depend on ``num_workers``.
     - An IterableDataset has an iterator in each producer, as in torch's workers, with the same
       random numbers; a producer that died is made again, and skips what it had given.
     - What neither can do yet, torch's own DataLoader does: datasets that cannot be pickled,
-      IterDataPipes, and ``num_workers=0``, which runs your code here.
+      IterDataPipes, functions of torchvision that the program has replaced, and ``num_workers=0``,
+      which runs your code here.
 
     plan() says which of these it is, and why; the logger "stoker" says it once at INFO.
 
@@ -90,14 +92,16 @@ class DataLoader(torch.utils.data.DataLoader):
         """What it has beside torch's own."""
         self.device = device
         self.node = node
+        self._connection: Optional[Node] = None  # without a node
         self._way: Optional[_Way] = None
         self._lists: List[Any] = []  # indices of Subsets, the outermost first
         self._seed: Optional[int] = None  # that persistent workers keep
         self._passes = 0  # with this seed
         self._resume: Optional[Mapping[str, Any]] = None
-        self._now: Union[None, _Epoch, _Run, Turns, Theirs] = None
+        self._now: Union[None, Epoch, WholeBatches, Turns, Theirs] = None
         self._stream: Optional[_loader.Loader] = None  # the last one: its dataset stays open
         self._warned = False
+        self._whole: Optional[str] = None  # why producers make whole batches, if an epoch said so
 
     if not TYPE_CHECKING:
         def __getattr__(self, name):
@@ -106,6 +110,7 @@ class DataLoader(torch.utils.data.DataLoader):
             raise AttributeError(f"a {type(self).__qualname__} has no attribute {name!r}")
 
     def __iter__(self) -> Any:
+        self._whole = self._whole_next()
         way = self._decided()
         if way.by is None:
             self._now = self._torchs()
@@ -113,23 +118,34 @@ class DataLoader(torch.utils.data.DataLoader):
         if not isinstance(way.by, Streams):
             self._warn_of_ranks()
         drawn = self._draw()
+        why = None if isinstance(way.by, (Batches, Streams)) else self._why_whole(way.by, drawn)
+        if why is not None:
+            self._whole = why
+            way = self._decided()
         epoch = self._passes - 1 if self.persistent_workers else 0
         begun: Mapping[str, Any] = self._resume or {}
         done = int(begun.get("batches", 0))
         self._resume = stream = None
-        if isinstance(way.by, Streams):
+        if isinstance(way.by, (Lowered, KeptSource)) and done < len(drawn.listed()):
+            try:
+                stream = self._attach(way.by, drawn.listed(), drawn.seed, epoch, done)
+            except PipelineError as error:
+                if not isinstance(way.by, Lowered) or "one size" not in str(error):
+                    raise
+                self._whole = "its pictures have several sizes"
+                way = self._decided()
+        if way.by is None:
+            self._now = Theirs(self, lambda: drawing.fetched(self, drawn.batches), {})
+        elif isinstance(way.by, Streams):
             self._now = Turns(way.by, self._connected(), drawn, epoch, drawing.ahead(self),
                               self.num_workers, begun, hander(self))
         elif isinstance(way.by, Batches):
             run = Run(drawn.batches, drawn.seed, epoch, done, drawing.ahead(self))
             stream = None if run.at_end() else run.begin(
                 way.by, self._connected(), self.num_workers, timeout=self.timeout or None)
-            self._now = _Run(self, stream, way.by, drawn, run)
+            self._now = WholeBatches(self, stream, way.by, drawn, run)
         else:
-            batches = drawn.listed()
-            stream = None if done >= len(batches) else \
-                self._attach(way.by, batches, drawn.seed, Place(epoch, done * len(batches[0])))
-            self._now = _Epoch(self, stream, way.by, drawn, done)
+            self._now = Epoch(self, stream, way.by, drawn, done, bool(begun.get("mixed")))
         self._stream = stream
         return self._now
 
@@ -148,10 +164,11 @@ class DataLoader(torch.utils.data.DataLoader):
             return dict(self._resume)
         now = self._now
         if now is None or now.at_end():  # the next epoch is not drawn yet
-            return {"stoker": 1}
+            whole = self._whole_next()
+            return {"stoker": 1, **({"whole": whole} if whole else {})}
         return {"stoker": 1, "batches": now.batches_done, "seed": now.drawn.seed,
                 "passes": self._passes, "generators": now.drawn.generators, **now.state(),
-                **drawing.of_sampler(self)}
+                **({"whole": self._whole} if self._whole else {}), **drawing.of_sampler(self)}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """The next ``for`` goes on where the state was taken. Raises ValueError."""
@@ -159,7 +176,7 @@ class DataLoader(torch.utils.data.DataLoader):
             raise ValueError("this is no state of a stoker.torch.DataLoader of this version"
                              ": load what its state_dict() gave")
         self._resume = dict(state_dict) if "batches" in state_dict else None
-        self._now = None
+        self._now, self._whole = None, state_dict.get("whole")
 
     def close(self) -> None:
         """End the stream and the producers. May be called twice; the next ``for`` begins again."""
@@ -173,6 +190,11 @@ class DataLoader(torch.utils.data.DataLoader):
 
     # How samples are made
 
+    def _whole_next(self) -> Optional[str]:
+        """Why producers make whole batches from the next epoch on, if one said so."""
+        mixed = isinstance(self._now, Epoch) and self._now.mixed
+        return "its samples differ in form" if mixed else self._whole
+
     def _decided(self) -> _Way:
         """The dataset may have changed since the last epoch."""
         way = self._decide()
@@ -185,25 +207,31 @@ class DataLoader(torch.utils.data.DataLoader):
     def _decide(self) -> _Way:
         if isinstance(self.dataset, IterableDataset):
             return self._decide_streams()
-        why = drawing.as_it_goes(self)
-        if why is not None:
+        dataset, self._lists = within(self.dataset)
+        changed = replaced(dataset)
+        if changed is not None:
+            return _left(changed)
+        why = self._whole or drawing.as_it_goes(self)
+        if why is not None and (self._whole is not None or self.num_workers == 0
+                                or not drawing.may_be_drawn(self)):
             return self._decide_batches(why)
         if self.batch_sampler is None:
             return self._decide_batches("batch_size=None")
         if self.collate_fn is not default_collate:
             return self._decide_batches("collate_fn is your own")
-        dataset, lists = within(self.dataset)
-        self._lists = lists
         before = None if self._way is None else self._way.by
         found = lowered(dataset, before, self.num_workers)
         if isinstance(found, Lowered):
             return _Way(found, self._words(found, dataset))
+        if why is None and getattr(dataset, "__getitems__", None):
+            why = "it has __getitems__()"
+        if why is not None:
+            return self._decide_batches(why)
         if self.num_workers == 0:
             return _left(found if "num_workers=0" in found else
                          f"num_workers=0 runs your code here: {found}")
-        if isinstance(before, Batches):
-            return self._decide_batches("")
-        source = before if isinstance(before, KeptSource) else \
+        source = before if isinstance(before, KeptSource) and \
+            before.code.init is self.worker_init_fn and before.samples == len(dataset) else \
             source_of(dataset, self.worker_init_fn, self.num_workers)
         if isinstance(source, str):
             return self._decide_batches(source)
@@ -214,10 +242,11 @@ class DataLoader(torch.utils.data.DataLoader):
         """Producers make whole batches; or torch."""
         if self.num_workers == 0:
             return _left(f"num_workers=0 runs your code here: {why}")
-        if self._way is not None and isinstance(self._way.by, Batches):
-            return self._way
-        found = batches_of(self.dataset, self.collate_fn, self.batch_sampler is None,
-                           self.worker_init_fn)
+        single, before = self.batch_sampler is None, None if self._way is None else self._way.by
+        if isinstance(before, Batches) and before.code.make.makes(  # type: ignore[attr-defined]
+                self.dataset, self.collate_fn, single, self.worker_init_fn):
+            return _Way(before, self._way.words)  # type: ignore[union-attr]
+        found = batches_of(self.dataset, self.collate_fn, single, self.worker_init_fn)
         if isinstance(found, str):
             return _left(found)
         return _Way(found, f"{self.num_workers} producers make the batches of {found.name}: {why}")
@@ -272,12 +301,29 @@ class DataLoader(torch.utils.data.DataLoader):
         self._seed = drawn.seed if self.persistent_workers else None
         return drawn
 
+    def _indices(self, batches: List[List[int]]) -> np.ndarray[Any, Any]:
+        """Of the dataset below Subsets."""
+        indices = [np.asarray(batch, np.int64) for batch in batches]
+        return indices_within(self._lists, np.concatenate(indices) if indices else ())
+
+    def _why_whole(self, by: Any, drawn: drawing.Draw) -> Optional[str]:
+        """Why producers are to make the batches of what was drawn, one by one."""
+        if not isinstance(drawn.batches, list):
+            return drawing.as_it_goes(self) or "its sampler gives what is no number"
+        sizes = [len(batch) for batch in drawn.batches]
+        if sizes and (set(sizes[:-1]) - {sizes[0]} or not 0 < sizes[-1] <= sizes[0]):
+            return "its sampler gives batches of several sizes"
+        below = isinstance(by, KeptSource) and (self._indices(drawn.batches) < 0).any()
+        return "its sampler counts from the end" if below else None
+
     def _attach(self, by: Union[Lowered, KeptSource], batches: List[List[int]], seed: int,
-                place: Place) -> _loader.Loader:
-        indices = np.concatenate([np.asarray(batch, np.int64) for batch in batches])
+                epoch: int, done: int) -> _loader.Loader:
+        place, indices = Place(epoch, done * len(batches[0])), self._indices(batches)
+        if isinstance(by, Lowered):
+            indices = from_the_end(indices, len(by.samples))
         options: Dict[str, Any] = dict(
             self._options(seed), epochs=place.epoch + 1, batch_size=len(batches[0]),
-            sampler=samplers.Subset(indices_within(self._lists, indices)))
+            sampler=samplers.Subset(indices))
         node = self._connected()
         if isinstance(by, KeptSource):
             by.begin(node.socket, self.num_workers)
@@ -289,9 +335,15 @@ class DataLoader(torch.utils.data.DataLoader):
                                   resize=by.resize, **options), place)
 
     def _connected(self) -> Node:
-        if self.node is None:
-            self.node = connect()
-        return self.node
+        if self.node is not None:
+            return self.node
+        if self._connection is None:
+            self._connection = connect()
+        return self._connection
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """A copy, also one in another process, begins anew, with a connection of its own."""
+        return {**vars(self), "_connection": None, "_way": None, "_now": None, "_stream": None}
 
     def _options(self, seed: int) -> Dict[str, Any]:
         return {"shuffle": False, "augment_seed": seed, "rank": 0, "world_size": 1,
@@ -309,124 +361,9 @@ class _Placed(DataLoader):
     load_state_dict = state_dict
 
 
-class _Epoch:
-    """The batches of one ``for``. Holds its stream."""
-
-    def __init__(self, owner: DataLoader, stream: Optional[_loader.Loader],
-                 by: Union[Lowered, KeptSource], drawn: drawing.Draw, done: int) -> None:
-        self.drawn = drawn
-        self.batches, self.batches_done = len(drawn.listed()), done
-        self._kept = by.kept if isinstance(by, Lowered) else by
-        self._pin = owner.pin_memory and torch.cuda.is_available()
-        self._iteration: Iterator[Any] = iter(()) if stream is None else \
-            _tensors(stream, by, owner.device)
-
-    def __iter__(self) -> _Epoch:
-        return self
-
-    def __len__(self) -> int:
-        return self.batches
-
-    def at_end(self) -> bool:
-        return self.batches_done == self.batches
-
-    def state(self) -> Dict[str, Any]:
-        return {}
-
-    def __next__(self) -> Any:
-        try:
-            batch = next(self._iteration)
-        except SampleError:
-            self.batches_done += 1
-            raise
-        except StopIteration:
-            if self._kept is not None:
-                self._kept.rest()
-            raise
-        self.batches_done += 1
-        return pin_memory(batch) if self._pin else batch
-
-
-class _Run:
-    """The whole batches of one ``for``. Holds its stream."""
-
-    def __init__(self, owner: DataLoader, stream: Optional[_loader.Loader], by: Batches,
-                 drawn: drawing.Draw, run: Run) -> None:
-        self.drawn = drawn
-        self._hand, self._by, self._stream, self._run = hander(owner), by, stream, run
-        self._length = run.count if run.at_once else _length(owner)
-
-    def __iter__(self) -> _Run:
-        return self
-
-    def __len__(self) -> int:
-        if self._length is None:
-            raise TypeError("the sampler has no len(): give it __len__()")
-        return self._length
-
-    @property
-    def batches_done(self) -> int:
-        return self._run.came
-
-    def at_end(self) -> bool:
-        return self._run.at_end()
-
-    def state(self) -> Dict[str, Any]:
-        return {}
-
-    def __next__(self) -> Any:
-        return self._hand(self._run.next(self._stream, self._by))
-
-
 def _begun(stream: _loader.Loader, place: Place) -> _loader.Loader:
     stream._say(place)
     return stream
-
-
-def _length(owner: DataLoader) -> Optional[int]:
-    try:
-        return len(owner)
-    except TypeError:
-        return None
-
-
-def _tensors(stream: _loader.Loader, by: Union[Lowered, KeptSource], device: Any) -> Iterator[Any]:
-    tree = by.tree
-    names = ["image", "label"] if tree is None else [
-        name for name in stream.fields if name != "index"]
-    if tree is not None and isinstance(by, Lowered):
-        names.remove("label")
-        names = [*names[:len(tree.leaves)], "label"]
-    if device is not None and torch.device(device).type != "cpu":
-        stream._reader.copier = Copier(Cuda(device))
-        return DeviceIteration(stream, stream._reader.copier, names, _joiner(by))
-    return _loader.Iteration(stream, _maker(stream, names, _joiner(by)))
-
-
-# Functions that do not hold the epoch: in a circle with it, tensors of a device would be freed
-# whenever Python looks for circles, also in a process that was forked.
-
-
-def _maker(stream: _loader.Loader, names: List[str], join: Callable[[Any], Any]
-           ) -> Callable[[Any], Any]:
-    def made(message: Any) -> Any:
-        arrays, _ = stream._take(message, names)
-        return join({name: tensor_of(array, stream.fields[name].dtype)
-                     for name, array in arrays.items()})
-    return made
-
-
-def _joiner(by: Union[Lowered, KeptSource]) -> Callable[[Mapping[str, Any]], Any]:
-    """A batch, as torch collates it, of the tensors of its fields."""
-    tree = by.tree
-
-    def joined(tensors: Mapping[str, Any]) -> Any:
-        items = list(tensors.values())
-        if tree is None:
-            return items
-        made = collated(tree.join(items))
-        return [made, *items[len(tree.leaves):]] if isinstance(by, Lowered) else made
-    return joined
 
 
 def _left(why: str) -> _Way:

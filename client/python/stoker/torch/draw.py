@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Union
+import inspect
+from typing import (TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional,
+                    Tuple, Union)
 
 import torch
 from torch.utils.data import (BatchSampler, RandomSampler, Sampler, SequentialSampler,
                               SubsetRandomSampler, WeightedRandomSampler)
+from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from torch.utils.data.distributed import DistributedSampler
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ _KNOWN = (BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler,
           WeightedRandomSampler, DistributedSampler)
 # So do those that other libraries make of them.
 _LIBRARIES = ("accelerate", "lightning", "lightning_fabric", "pytorch_lightning")
+# Iterators over what does not change any more.
+_THERE: Tuple[type, ...] = (type(iter([])), type(iter(())), type(iter(range(0))),
+                            type(iter(range(2 ** 64))))
 _WITHIN = ("batch_sampler", "_batch_sampler", "_sampler", "sampler", "dataset")
 
 
@@ -41,11 +47,17 @@ class Draw(NamedTuple):
 def as_it_goes(loader: DataLoader[Any]) -> Optional[str]:
     """Why an epoch of this loader cannot be drawn at once; None: it can be."""
     for sampler in _samplers(loader):
-        library = type(sampler).__module__.partition(".")[0] in _LIBRARIES
-        if type(sampler) not in _KNOWN and not library:
+        if _is_own(sampler):
             what = "draws" if sampler is not loader.batch_sampler else "draws batches"
             return f"{_name(sampler)} may look at the training while it {what}"
     return None
+
+
+def may_be_drawn(loader: DataLoader[Any]) -> bool:
+    """Of a sampler that as_it_goes() names: may it have drawn the whole epoch when it is asked for
+    its iterator? Only that iterator says so, in draw()."""
+    own = _own(loader)
+    return own is not None and not inspect.isgeneratorfunction(getattr(type(own), "__iter__", None))
 
 
 def draw(loader: DataLoader[Any], seed: Optional[int] = None) -> Draw:
@@ -58,10 +70,56 @@ def draw(loader: DataLoader[Any], seed: Optional[int] = None) -> Draw:
         seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
         if loader.num_workers > 0:  # as torch starts its workers: a sampler may draw at iter()
             batches = iter(sampler)
-    if as_it_goes(loader) is not None:
-        return Draw(([index] for index in batches) if single else batches, seed, before)
-    return Draw([[int(batch)] if single else [int(index) for index in batch] for batch in batches],
-                seed, before)
+    batches, goes = _peeked(loader, batches)
+    given = ([batch] if single else batch for batch in batches)
+    if goes:
+        return Draw(given, seed, before)
+    listed = list(map(list, given))
+    try:
+        return Draw([[index.__index__() for index in batch] for batch in listed], seed, before)
+    except (AttributeError, TypeError):  # keys of a dataset, or what else stands for a sample
+        return Draw(iter(listed), seed, before)
+
+
+def _own(loader: DataLoader[Any]) -> Any:
+    """The sampler of the program's own whose iterator gives the epoch, if it is the loader's, or
+    within torch's BatchSampler."""
+    batches = loader.batch_sampler
+    found = batches.sampler if type(batches) is BatchSampler else batches
+    return found if found is not None and _is_own(found) else None
+
+
+def _peeked(loader: DataLoader[Any], batches: Iterator[Any]) -> Tuple[Iterator[Any], bool]:
+    """The batches, and whether they are to be drawn as they are needed. An iterator over what is
+    there already is drawn at once, whoever made it: no training changes it any more."""
+    if as_it_goes(loader) is None:
+        return batches, False
+    outer: Any = loader.batch_sampler
+    own = _own(loader)
+    if own is None or inspect.isgeneratorfunction(getattr(type(own), "__iter__", None)):
+        return batches, True
+    if own is outer:
+        return batches, type(batches) not in _THERE
+    order = iter(own)
+    once: Any = _Once(order)
+    return iter(BatchSampler(once, outer.batch_size, outer.drop_last)), \
+        type(order) not in _THERE
+
+
+class _Once:
+    """A sampler that was asked for its iterator."""
+
+    def __init__(self, order: Iterator[Any]) -> None:
+        self._order = order
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._order
+
+
+def fetched(loader: DataLoader[Any], batches: Iterable[Any]) -> Iterator[Any]:
+    """The batches of these indices, made here, as torch does it without workers."""
+    fetcher: Any = _MapDatasetFetcher(loader.dataset, True, loader.collate_fn, loader.drop_last)
+    return map(fetcher.fetch, batches)
 
 
 def draw_again(loader: DataLoader[Any], generators: List[str], seed: Optional[int]) -> Draw:
@@ -97,10 +155,17 @@ def _samplers(loader: DataLoader[Any]) -> List[Any]:
     found: List[Any] = [loader.sampler if loader.batch_sampler is None else loader.batch_sampler]
     while True:
         held = (getattr(found[-1], name, None) for name in _WITHIN)
-        within = next((one for one in held if _draws(one)), None)
+        within = found[-1].sampler if type(found[-1]) is BatchSampler else \
+            next((one for one in held if _draws(one)), None)
         if within is None or any(within is one for one in found):
             return found
         found.append(within)
+
+
+def _is_own(sampler: Any) -> bool:
+    """Is it neither torch's nor of a library that is known?"""
+    library = type(sampler).__module__.partition(".")[0] in _LIBRARIES
+    return type(sampler) not in _KNOWN and not library
 
 
 def _draws(thing: Any) -> bool:

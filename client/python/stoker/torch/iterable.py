@@ -30,6 +30,7 @@ from ..produce.sealed import TooLarge, seal, unseal
 from ..state import Place
 from .draw import Draw
 from .own_code import say_worker
+from .settings import put, settings
 
 _SLOT = 1 << 18  # bytes; what is larger goes in a file beside the epoch's feed
 _STREAMS_EPOCH = 4096
@@ -61,6 +62,7 @@ class StreamCode:
                  drop_last: bool, init: Optional[Callable[[int], object]]) -> None:
         self.dataset, self.collate, self.batch = dataset, collate, batch
         self.drop_last, self.init = drop_last, init
+        self.settings = settings()
         self.program = secrets.token_hex(8)  # no other one's producers make these batches
         self._worker: Optional[_Worker] = None
 
@@ -93,6 +95,7 @@ class _Worker:
         dataset = shipping.copied(code.dataset)  # as it was: the last epoch may have used it up
         self._indices = None if code.batch is None else [None] * code.batch
         self._ended = False
+        put(code.settings)
         seed = self.fed.seed + self.number
         random.seed(seed)
         torch.manual_seed(seed)

@@ -9,7 +9,7 @@ program's processes. Any thread.
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Union
 
 from .. import _listed, samplers
 from .. import transforms as _transforms
@@ -20,12 +20,21 @@ from ..produce.map import Map
 from ..produce.seeds import as_they_were
 from ..produce.tree import Tree
 from .own_code import differs
+from .settings import unusual
 from .subsets import indices_within, within
 
 _FOLDERS = ("ImageFolder", "DatasetFolder")
 _LOADERS = ("default_loader", "pil_loader")
 _OF_TENSORS = ("Normalize", "RandomErasing", "ConvertImageDtype")
 _MAKE_TENSORS = {"ToTensor": "float32", "PILToTensor": "uint8"}
+# With these it is no picture any more.
+_NO_PICTURES = {*_OF_TENSORS, *_MAKE_TENSORS, "ToImage", "ToPureTensor", "ToDtype", "FiveCrop",
+                "TenCrop", "ImageClassification"}
+
+
+class Replaced(str):
+    """Why the daemon cannot read it: the program has changed what its library does. A process that
+    imports that library anew does not know of it."""
 
 
 class Lowered(NamedTuple):
@@ -50,8 +59,8 @@ def lowered(dataset: Any, before: Any = None, workers: int = 0) -> Union[Lowered
     """As the dataset is now; or why the daemon cannot read it. ``before``: what came of it the last
     time, to list again only what has changed. ``workers``: of the program's own transforms."""
     why = not_a_folder(dataset)
-    if why is None and dataset.transform is None:
-        why = "it has no transform"
+    if why is None:
+        why = unusual() if dataset.transform is not None else "it has no transform"
     if why is not None:
         return why
     steps = _steps(dataset.transform)
@@ -102,6 +111,17 @@ def given(dataset: Any, options: Dict[str, Any]) -> Any:
     return _listed.described(base.samples)
 
 
+def replaced(dataset: Any) -> Optional[Replaced]:
+    """What the program has changed of torchvision, for a folder of pictures."""
+    folders = sys.modules.get("torchvision.datasets.folder")
+    if folders is None or not isinstance(dataset, folders.DatasetFolder):
+        return None
+    whys = [_why_own(step) for step in _steps(getattr(dataset, "transform", None))]
+    if type(dataset) in (getattr(folders, name) for name in _FOLDERS):
+        whys.append(_changed(dataset, folders))
+    return next((why for why in whys if isinstance(why, Replaced)), None)
+
+
 def not_a_folder(dataset: Any) -> Optional[str]:
     """Why it is no folder of pictures, as torchvision has it; None: it is."""
     folders = sys.modules.get("torchvision.datasets.folder")
@@ -119,11 +139,13 @@ def _changed(dataset: Any, folders: Any) -> Optional[str]:
     loaders = [getattr(folders, name) for name in _LOADERS]
     if dataset.loader not in loaders:
         return "it has a loader= of its own"
+    if any(getattr(each, "__module__", None) != folders.__name__ for each in loaders):
+        return Replaced("torchvision's loader of pictures was replaced")
     if dataset.target_transform is not None:
         return "it has a target_transform"
     if "__getitem__" in vars(dataset) or \
             type(dataset).__getitem__.__module__ != folders.__name__:
-        return "its __getitem__ was replaced"
+        return Replaced("its __getitem__ was replaced")
     return None
 
 
@@ -148,10 +170,17 @@ def _known(steps: List[Any]) -> int:
     if _dtype(steps) is not None and not any(map(_why_own, steps)):
         return len(steps)
     known = 0
-    while known < len(steps) and type(steps[known]).__name__ not in _MAKE_TENSORS \
-            and type(steps[known]).__name__ not in _OF_TENSORS and not _why_own(steps[known]):
+    while known < len(steps) and not _names(steps[known]) & _NO_PICTURES \
+            and not _why_own(steps[known]):
         known += 1
     return known
+
+
+def _names(step: Any) -> Set[str]:
+    """Of it, and of what it holds."""
+    held = getattr(step, "transforms", None)
+    inner = held if isinstance(held, (list, tuple)) else ()
+    return {type(step).__name__}.union(*map(_names, inner))
 
 
 def _why_own(transform: Any) -> Optional[str]:
@@ -160,7 +189,7 @@ def _why_own(transform: Any) -> Optional[str]:
     if not type(transform).__module__.startswith("torchvision.transforms"):
         return f"{name} is a transform of your own"
     if not _is_exact(transform, type(transform).__name__):
-        return f"{name} was changed"
+        return Replaced(f"{name} was changed")
     try:
         _transforms.to_dicts([transform])
     except (TypeError, ValueError):
@@ -211,8 +240,8 @@ def _dtype(transforms: List[Any]) -> Optional[str]:
     dtype = _MAKE_TENSORS[names[makers[0]]]
     for transform in transforms[makers[0] + 1:]:
         if type(transform).__name__ == "ConvertImageDtype":
-            if str(transform.dtype) != "torch.float32":
-                return None
+            if str(transform.dtype) != "torch.float32" or ".v2" in type(transform).__module__:
+                return None  # that of v2 multiplies, by what is rounded
             dtype = "float32"
         elif dtype != "float32":
             return None

@@ -7,6 +7,7 @@ Runs in the program, but for InWorker and Collated, which run in producers.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Union
 
@@ -19,8 +20,13 @@ from ..produce import shipping
 from ..produce.batches import Batches
 from ..produce.kept import KeptSource
 from ..produce.producer import place_of_producer
-from ..produce.seeds import as_they_were
+from ..produce.seeds import Seeds, as_they_were
 from ..produce.tree import Tree
+from .settings import put, settings
+from .subsets import indices_within
+
+
+_log = logging.getLogger("stoker")
 
 
 class InWorker:
@@ -29,6 +35,7 @@ class InWorker:
 
     def __init__(self, dataset: Any, init: Optional[Callable[[int], object]]) -> None:
         self.dataset, self.init = dataset, init
+        self.settings = settings()
 
     def __len__(self) -> int:
         return len(self.dataset)
@@ -42,6 +49,7 @@ class InWorker:
         place = place_of_producer()
         if place is None or _worker._worker_info is not None:
             return
+        put(self.settings)
         say_worker(*place, torch.initial_seed(), self.dataset)
         if self.init is not None:
             self.init(place[0])
@@ -63,6 +71,35 @@ class Collated:
 
     def here(self, count: int) -> ContextManager[object]:
         return as_a_worker(self.samples.dataset, count)
+
+
+    def makes(self, dataset: Any, collate: Callable[[Any], Any], single: bool,
+              init: Optional[Callable[[int], object]]) -> bool:
+        """Are these what it makes batches of, and by?"""
+        return self.samples.dataset is dataset and self.samples.init is init and \
+            self.collate is collate and self.single == single
+
+
+class Here:
+    """Batches of a source's samples, made in the program: each sample as a producer makes it,
+    whatever its form. ``lists``: of the Subsets around the dataset."""
+
+    def __init__(self, source: KeptSource, count: int, lists: List[Any]) -> None:
+        self._source, self._count, self._lists = source, count, lists
+        self._copy: Optional[InWorker] = None
+
+    def batch(self, indices: List[int], seed: int, epoch: int, position: int) -> Any:
+        """What torch makes of them, or raises. ``position``: of the first in the stream."""
+        if self._copy is None:
+            _log.warning("batches of %s are made in this process until this epoch ends, since "
+                         "their samples differ in form", self._source.name)
+            self._copy = shipping.copied(self._source.code)
+        seeds, samples = Seeds(self._copy), []
+        with as_a_worker(self._copy.dataset, self._count):
+            for place, index in enumerate(indices_within(self._lists, indices).tolist()):
+                seeds.set(seed, epoch, position + place)
+                samples.append(self._copy[index])
+            return default_collate(samples)
 
 
 def say_worker(number: int, count: int, seed: int, dataset: Any) -> None:
@@ -103,6 +140,8 @@ def source_of(dataset: Any, init: Optional[Callable[[int], object]], count: int
         with as_a_worker(copy, count):
             first = copy[0]
         source = KeptSource(InWorker(dataset, init), first, type(dataset).__qualname__)
+        if source.tree is not None and 0 in (source.tree.sizes or ()):
+            return "an array of it has no elements"
     except Exception as error:  # of the program's code, or of what it gives
         return f"{type(error).__name__}: {error}"
     assert source.tree is not None

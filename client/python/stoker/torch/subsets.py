@@ -26,3 +26,11 @@ def indices_within(lists: Sequence[Any], indices: Any = None) -> np.ndarray[Any,
     if out is None:
         raise ValueError("there is no Subset")
     return out
+
+
+def from_the_end(indices: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
+    """As a list takes them: -1 is the last of ``count``. Raises IndexError."""
+    outside = indices[(indices < -count) | (indices >= count)]
+    if outside.size:
+        raise IndexError(f"there is no sample {outside[0]}: the dataset has {count}")
+    return np.where(indices < 0, indices + count, indices)
