@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple,
-                    Optional, Union)
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Union
 
 import numpy as np
 import torch
