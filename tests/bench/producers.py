@@ -3,15 +3,22 @@
 of the first loader, of the next one and of a later epoch, beside torch's DataLoader on the same
 object; what a picture's way through a Map costs, in processor time of the daemon and of its
 producers; and what another stream loses beside producers that hang."""
+import json
+import pathlib
+import subprocess
+import sys
 import threading
 import time
 
 import numpy
 
-import stoker
 from machine import Stokerd, cpu_seconds, tree
 from own_code import BATCH, Cheap, endless
 from table import Row
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "client" / "python"))
+
+import stoker  # noqa: E402
 
 SHAPE = (3, 32, 32)
 
@@ -152,8 +159,6 @@ def beside_row(options):
 
 def node_producers(daemon):
     """Rows of `stokerctl producers`."""
-    import json
-    import subprocess
     done = subprocess.run([daemon.stokerctl, "--socket", daemon.control, "producers", "--json"],
                           stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)["producers"]
