@@ -104,7 +104,7 @@
 	READER(uint, seq, REQUIRED, 0, 0, U32, "number of this request")                           \
 	PLACE(any, dataset, UNLIKE, 0, 0, 0, "map: path, and the keys of its kind")                \
 	BYTES(any, transforms, OPTIONAL, 0, 0, 0, "list of maps: name, and its parameters")        \
-	BYTES(text, dtype, OPTIONAL, 0, 0, 16, "uint8, float16, bfloat16 or float32 (default)")    \
+	BYTES(text, dtype, OPTIONAL, 0, 0, 16, "uint8, uint16, float16, bfloat16, or float32")     \
 	BYTES(text, layout, OPTIONAL, 0, 0, 16, "NCHW (default) or NHWC")                          \
 	BYTES(boolean, shuffle, OPTIONAL, 1, 0, 1, "a new order in each epoch")                    \
 	BYTES(uint, order_seed, OPTIONAL, 0, 0, U64, "seed of the order")                          \
@@ -180,6 +180,7 @@
 #define DTYPE_CHOICES(W)                                                                           \
 	W("float32", "numbers of 4 bytes")                                                         \
 	W("uint8", "bytes, as in the picture")                                                     \
+	W("uint16", "numbers of 16 bits, as in the file")                                          \
 	W("float16", "numbers of 2 bytes")                                                         \
 	W("bfloat16", "numbers of 2 bytes, with the range of float32")
 #define LAYOUT_CHOICES(W) W("NCHW", "channels first") W("NHWC", "channels last")

@@ -81,7 +81,7 @@ struct stoker_options {
 	 * layout, and in pillow-13 if its resizes are so; if they are not, say so in `resize`.
 	 */
 	const char *transforms;
-	const char *dtype;  /* "uint8", "float16", "bfloat16"; NULL is "float32" */
+	const char *dtype;  /* "uint8", "uint16", "float16", "bfloat16"; NULL is "float32" */
 	const char *layout; /* "NHWC"; NULL is "NCHW" */
 
 	uint32_t batch_size; /* samples in a batch. Required. */

@@ -288,7 +288,7 @@ static int parse_value(struct parser *parser, struct packer *packer, int depth)
 /* "float32", "NCHW", "draft" and "pillow-13" at the end of a canonical text are no transforms. */
 static bool take_output(struct transforms *out, struct text word)
 {
-	static const char *const dtypes[] = {"uint8", "float16", "bfloat16", "float32"};
+	static const char *const dtypes[] = {"uint8", "uint16", "float16", "bfloat16", "float32"};
 	char *at = NULL;
 	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
 		if (text_equals(word, dtypes[i]))

@@ -245,7 +245,7 @@ struct options {
 	source dataset;
 	/* Such as "Resize(size=256) | CenterCrop(size=224)". */
 	std::string transforms;
-	/* Uint8, float16, bfloat16 or float32 (default). */
+	/* Uint8, uint16, float16, bfloat16, or float32. */
 	std::string dtype;
 	/* NCHW (default) or NHWC. */
 	std::string layout;

@@ -383,7 +383,7 @@ var (
 	ErrSampleLarger = &Error{Code: 47, Name: "sample_larger"}
 )
 
-// A DType says the type of a field's numbers, as NumPy calls it; of pictures uint8, float16, bfloat16 or float32 (default). Empty: the default.
+// A DType says the type of a field's numbers, as NumPy calls it; of pictures uint8, uint16, float16, bfloat16, or float32. Empty: the default.
 type DType string
 
 const (
@@ -395,7 +395,7 @@ const (
 	DTypeUint8 DType = "uint8"
 	// DTypeInt16: of a field.
 	DTypeInt16 DType = "int16"
-	// DTypeUint16: of a field.
+	// DTypeUint16: numbers of 16 bits, as in the file.
 	DTypeUint16 DType = "uint16"
 	// DTypeFloat16: numbers of 2 bytes.
 	DTypeFloat16 DType = "float16"
@@ -574,7 +574,7 @@ type Options struct {
 	Dataset Dataset
 	// List of maps: name, and its parameters.
 	Transforms []Transform
-	// Uint8, float16, bfloat16 or float32 (default).
+	// Uint8, uint16, float16, bfloat16, or float32.
 	DType DType
 	// NCHW (default) or NHWC.
 	Layout Layout

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An image in memory: RGB, 3 bytes a pixel, rows packed. What a decoder gives and transforms take.
- * Or, of a dataset of numbers, float32 of 1, 3 or 4 channels, which only a generator takes.
+ * Or a *wide* one: uint16 or float32 of any number of channels, which geometry takes. Or, of a
+ * dataset of numbers, float32 of 1, 3 or 4 channels, which only a generator takes.
  * The memory is borrowed; whoever returns an image says how long it lives. Any thread.
  */
 #ifndef STOKER_BASE_IMAGE_H
@@ -22,6 +23,26 @@ struct rect {
 	int32_t x, y, width, height;
 };
 
+/* The samples of a picture. */
+enum image_type {
+	IMAGE_BYTES,   /* RGB */
+	IMAGE_UINT16,  /* wide ... */
+	IMAGE_FLOAT32, /* ... as well */
+};
+
+/* Form of the pixels of a wide picture; all 0: RGB bytes. */
+struct image_form {
+	enum image_type type;
+	uint32_t channels; /* of a wide one, up to IMAGE_CHANNELS_MAX; 0: not known yet */
+};
+
+#define IMAGE_CHANNELS_MAX 64
+
+static inline size_t image_pixel_bytes(struct image_form form)
+{
+	return form.type == IMAGE_BYTES ? 3 : (form.type == IMAGE_UINT16 ? 2u : 4u) * form.channels;
+}
+
 /*
  * The part `area` of a picture of `width` x `height`: `pixels` points at the pixel (area.x,
  * area.y), rows are `stride` bytes apart. BUFFER_SLACK bytes after the last row are readable; their
@@ -32,7 +53,7 @@ struct image {
 	size_t stride;
 	int32_t width, height;
 	struct rect area;
-	uint32_t channels; /* of float32 numbers; 0: RGB */
+	uint32_t channels; /* of float32 numbers, or of a wide picture; 0: RGB */
 	bool cold;	   /* it was made long ago: no cache of the processor has it */
 };
 

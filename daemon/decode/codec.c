@@ -12,11 +12,22 @@ struct codec_header codec_scale(const struct codec_header *header, unsigned scal
 int codec_reserve(const struct codec_header *header, struct rect area, struct buffer *pixels,
 		  struct image *out)
 {
-	size_t stride = (size_t)area.width * 3;
+	size_t stride = (size_t)area.width * image_pixel_bytes(header->form);
 	int r = buffer_reserve(pixels, stride * (size_t)area.height);
 	if (r < 0)
 		return r;
 	pixels->size = stride * (size_t)area.height;
 	*out = (struct image){pixels->data, stride, header->width, header->height, area};
+	out->channels = header->form.channels;
 	return 0;
+}
+
+int codec_refuse_wide(const struct codec_input *input, const char *format, const char *found,
+		      struct fault *fault)
+{
+	return fault_say(fault, DECODE_E_UNSUPPORTED,
+			 "%s: the file has %s, and is to be read as %s (ReadAs, dtype uint16): "
+			 "leave that out for pictures of 8 bits, or take float32 for floats and "
+			 "numbers below 0",
+			 format, found, input->form.type == IMAGE_UINT16 ? "uint16" : "float32");
 }

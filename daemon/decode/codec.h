@@ -67,6 +67,8 @@ struct codec_input {
 	unsigned scale; /* read at 1/scale of the size; 1 unless the header says `scales` */
 	bool mask;	/* read numbers, as decoder_set_mask() says */
 	bool alpha;	/* of a header with alpha: read that, as grey, not the colours */
+	struct image_form
+		form; /* wide pixels are asked for, from begin() on; of so many channels */
 };
 
 struct codec_header {
@@ -76,10 +78,12 @@ struct codec_header {
 	bool inks;	      /* CMYK, which cannot be a mask */
 	bool clips;	      /* grey of 16 bits, of which what is above 255 is read as 255 */
 	bool scales;	      /* read() can decode at 1/2, 1/4 and 1/8 of the size */
+	struct image_form form; /* if wide pixels were asked for: what read() gives */
 };
 
 struct codec {
 	const char *name; /* for messages: "JPEG" */
+	bool wide;	  /* some of its files have samples of 16 bits or floats, see codec_put() */
 
 	/* Whether the bytes begin as images of this format do. NULL: a row for pixels that are no
 	 * file, see below. */
@@ -126,6 +130,20 @@ static inline void codec_put_number(uint8_t *pixel, uint16_t number)
 	pixel[0] = (uint8_t)number;
 	pixel[1] = number > 255 ? (uint8_t)(number >> 8) : pixel[0];
 	pixel[2] = number > 255 ? (uint8_t)~pixel[0] : pixel[0];
+}
+
+/* The message of begin() for a file that has no samples of the wide type asked for: `found` says
+ * what it has. Returns DECODE_E_UNSUPPORTED. */
+int codec_refuse_wide(const struct codec_input *input, const char *format, const char *found,
+		      struct fault *fault);
+
+/* Put sample `at` of a row of wide pixels. */
+static inline void codec_put(enum image_type type, uint8_t *row, size_t at, float value)
+{
+	if (type == IMAGE_FLOAT32)
+		((float *)(void *)row)[at] = value;
+	else
+		((uint16_t *)(void *)row)[at] = (uint16_t)value;
 }
 
 /* Reserve `pixels` for `area` and make `out` the image that shows them: 0 or -ENOMEM. */

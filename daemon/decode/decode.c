@@ -14,6 +14,7 @@
 #include "decode/codec.h"
 #include "decode/foreign.h"
 #include "decode/jpeg/seek_index_set.h"
+#include "decode/limits.h"
 
 #define PIXELS_LEAST ((size_t)4 << 20) /* kept, whatever sizes the pictures have */
 
@@ -66,24 +67,24 @@ static struct rect orientation_rect(const struct orientation *orientation,
 
 /* Write `need` of the oriented picture to `to`; `part` is its orientation_rect(). */
 static void orientation_copy(const struct orientation *orientation, const struct image *stored,
-			     struct rect part, struct rect need, uint8_t *to)
+			     size_t bytes, struct rect part, struct rect need, uint8_t *to)
 {
 	ptrdiff_t stride = (ptrdiff_t)stored->stride;
-	ptrdiff_t step_x = orientation->flip_x ? -3 : 3;
+	ptrdiff_t step_x = (ptrdiff_t)(orientation->flip_x ? -bytes : bytes);
 	ptrdiff_t step_y = orientation->flip_y ? -stride : stride;
 	const uint8_t *from = stored->pixels;
 	from += (size_t)(part.y - stored->area.y) * stored->stride;
-	from += (size_t)(part.x - stored->area.x) * 3;
+	from += (size_t)(part.x - stored->area.x) * bytes;
 	if (orientation->flip_x)
-		from += (size_t)(part.width - 1) * 3;
+		from += (size_t)(part.width - 1) * bytes;
 	if (orientation->flip_y)
 		from += (size_t)(part.height - 1) * stored->stride;
 	/* From one pixel of the oriented picture to the next in its row, and in its column. */
 	ptrdiff_t along = orientation->swap ? step_y : step_x;
 	ptrdiff_t down = orientation->swap ? step_x : step_y;
 	for (int32_t y = 0; y < need.height; y++)
-		for (int32_t x = 0; x < need.width; x++, to += 3)
-			memcpy(to, from + y * down + x * along, 3);
+		for (int32_t x = 0; x < need.width; x++, to += bytes)
+			memcpy(to, from + y * down + x * along, bytes);
 }
 
 static int decoder_orient(struct decoder *decoder, const struct orientation *orientation,
@@ -98,7 +99,8 @@ static int decoder_orient(struct decoder *decoder, const struct orientation *ori
 	}
 	if (codec_reserve(&header, need, pixels, &oriented) < 0)
 		return fault_say(fault, -ENOMEM, "out of memory while decoding");
-	orientation_copy(orientation, image, part, need, pixels->data);
+	orientation_copy(orientation, image, image_pixel_bytes(header.form), part, need,
+			 pixels->data);
 	*image = oriented;
 	return 0;
 }
@@ -188,12 +190,30 @@ static int decoder_refuse(const uint8_t *data, size_t size, struct fault *fault)
 
 /* --- an image --- */
 
+/* Check the form of wide pixels that the header says, which they then are asked for in. */
+static int decoder_check_form(struct decoder *decoder, struct fault *fault)
+{
+	const struct codec_header *header = &decoder->stored;
+	struct image_form *wanted = &decoder->input.form;
+	int r = limits_check_form(&decoder->input.limits, (uint64_t)header->width,
+				  (uint64_t)header->height, header->form, fault);
+	if (r == 0 && wanted->channels && wanted->channels != header->form.channels)
+		return fault_say(fault, DECODE_E_UNSUPPORTED,
+				 "it has %u channels a pixel, and the pictures of this stream have "
+				 "%u (ReadAs)",
+				 header->form.channels, wanted->channels);
+	wanted->channels = header->form.channels;
+	return r;
+}
+
 static int decoder_begin_codec(struct decoder *decoder, const struct codec *codec, void *state,
 			       int32_t *width_out, int32_t *height_out, struct fault *fault)
 {
 	decoder->stored = (struct codec_header){.orientation = 1};
 	decoder->begun = true;
 	int r = codec->begin(state, &decoder->input, &decoder->stored, fault);
+	if (r == 0 && decoder->input.form.type)
+		r = decoder_check_form(decoder, fault);
 	if (r)
 		return r;
 	decoder->codec = codec;
@@ -217,6 +237,15 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		  const struct decode_limits *limits, bool exif, int32_t *width_out,
 		  int32_t *height_out, struct fault *fault)
 {
+	struct image_form bytes = {0};
+	return decoder_begin_wide(decoder, data, size, limits, exif, &bytes, width_out, height_out,
+				  fault);
+}
+
+int decoder_begin_wide(struct decoder *decoder, const uint8_t *data, size_t size,
+		       const struct decode_limits *limits, bool exif, struct image_form *form,
+		       int32_t *width_out, int32_t *height_out, struct fault *fault)
+{
 	decoder_end(decoder);
 	decoder->input = (struct codec_input){.data = data,
 					      .size = size,
@@ -224,14 +253,21 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 					      .start_ns = clock_thread_ns(),
 					      .arena = &decoder->arena,
 					      .exif = exif,
+					      .form = *form,
 					      .scale = 1};
 	size_t i = 0;
 	while (codecs[i] && !codecs[i]->accepts(data, size))
 		i++;
 	if (!codecs[i])
 		return decoder_refuse(data, size, fault);
-	return decoder_begin_codec(decoder, codecs[i], decoder->states[i], width_out, height_out,
-				   fault);
+	if (form->type && !codecs[i]->wide)
+		return codec_refuse_wide(&decoder->input, codecs[i]->name, "8 bits a sample",
+					 fault);
+	int r = decoder_begin_codec(decoder, codecs[i], decoder->states[i], width_out, height_out,
+				    fault);
+	if (r == 0)
+		*form = decoder->input.form;
+	return r;
 }
 
 void decoder_set_origin(struct decoder *decoder, const struct decode_origin *origin)

@@ -70,6 +70,13 @@ int decoder_begin(struct decoder *decoder, const uint8_t *data, size_t size,
 		  const struct decode_limits *limits, bool exif, int32_t *width_out,
 		  int32_t *height_out, struct fault *fault);
 
+/* As decoder_begin(), of a file that is to be read as wide pixels of this form; with 0 channels, as
+ * many as it has, else those, or it is DECODE_E_UNSUPPORTED. `form` is then that of all images of
+ * decoder_read(): the samples as they are stored, of integers read as float32 the same numbers. */
+int decoder_begin_wide(struct decoder *decoder, const uint8_t *data, size_t size,
+		       const struct decode_limits *limits, bool exif, struct image_form *form,
+		       int32_t *width_out, int32_t *height_out, struct fault *fault);
+
 /* Begin pixels that are no file: `codec` is a row of the caller's, see codec.h, and `state` is its
  * own, borrowed until decoder_end() or the next begin. decoder_read(), decoder_set_scale() and
  * decoder_has_alpha() work as for a file; the alpha itself cannot be read. 0, a condition of the

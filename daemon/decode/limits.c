@@ -23,6 +23,25 @@ int limits_check_size(const struct decode_limits *limits, uint64_t width, uint64
 	return 0;
 }
 
+int limits_check_form(const struct decode_limits *limits, uint64_t width, uint64_t height,
+		      struct image_form form, struct fault *fault)
+{
+	int r = limits_check_size(limits, width, height, fault);
+	if (r)
+		return r;
+	if (form.channels == 0 || form.channels > IMAGE_CHANNELS_MAX)
+		return fault_say(fault, DECODE_E_LIMIT,
+				 "the picture has %u channels, and 1 to %d can be read",
+				 form.channels, IMAGE_CHANNELS_MAX);
+	if (width * height * image_pixel_bytes(form) <= limits->max_pixels * 3)
+		return 0;
+	return fault_say(fault, DECODE_E_LIMIT,
+			 "%llu x %llu pixels of %u channels take more memory than a picture may "
+			 "(max-pixels %llu, of 3 bytes)",
+			 (unsigned long long)width, (unsigned long long)height, form.channels,
+			 (unsigned long long)limits->max_pixels);
+}
+
 int limits_check_time(const struct decode_limits *limits, uint64_t start_ns, struct fault *fault)
 {
 	unsigned limit = limits->deadline_ms;

@@ -24,6 +24,7 @@ struct netpbm {
 	const uint8_t *at, *end; /* what has not been read */
 	const uint8_t *first;	 /* of the pixels */
 	bool mask;		 /* numbers are asked for */
+	struct image_form form;	 /* wide pixels are */
 };
 
 static bool is_space(uint8_t byte)
@@ -108,6 +109,7 @@ static int netpbm_open(const struct codec_input *input, struct netpbm *image, st
 	*image = (struct netpbm){.kind = (char)input->data[1],
 				 .at = input->data + 3,
 				 .mask = input->mask,
+				 .form = input->form,
 				 .end = input->data + input->size};
 	image->samples = image->kind == '3' || image->kind == '6' ? 3 : 1;
 	int r = next_number(image, UINT32_MAX, &width, fault);
@@ -134,8 +136,8 @@ static int netpbm_open(const struct codec_input *input, struct netpbm *image, st
 /* As Pillow: in double precision, half to even. */
 static double scale_sample(const struct netpbm *image, unsigned value)
 {
-	bool wide_grey = image->samples == 1 && image->maxval > 255;
-	double most = wide_grey ? 65535.0 : image->mask && is_bitmap(image) ? 1.0 : 255.0;
+	bool wide = image->maxval > 255 && (image->samples == 1 || image->form.type);
+	double most = wide ? 65535.0 : image->mask && is_bitmap(image) ? 1.0 : 255.0;
 	return nearbyint((double)value / image->maxval * most);
 }
 
@@ -144,6 +146,10 @@ static double scale_sample(const struct netpbm *image, unsigned value)
 static void put_pixel(const struct netpbm *image, const unsigned *values, uint8_t *out)
 {
 	bool fits = image->samples == 1 || image->maxval <= 255;
+	for (unsigned i = 0; image->form.type && i < image->samples; i++)
+		codec_put(image->form.type, out, i, (float)scale_sample(image, values[i]));
+	if (image->form.type)
+		return;
 	if (image->mask && image->samples == 1) {
 		codec_put_number(out, (uint16_t)scale_sample(image, values[0]));
 		return;
@@ -189,7 +195,8 @@ static void binary_row(const struct netpbm *image, const uint8_t *row, struct re
 		byte_row(image, row, (size_t)need.width, out);
 		return;
 	}
-	for (int32_t x = 0; x < need.width; x++, out += 3) {
+	const size_t step = image_pixel_bytes(image->form);
+	for (int32_t x = 0; x < need.width; x++, out += step) {
 		unsigned values[SAMPLES_MAX];
 		for (unsigned i = 0; i < image->samples; i++, row += bytes)
 			values[i] = bytes == 2 ? (unsigned)row[0] << 8 | row[1] : *row;
@@ -268,18 +275,19 @@ static int read_plain(struct netpbm *image, const struct codec_input *input,
 {
 	struct rect need = out->area;
 	int32_t bottom = input->sound ? need.y + need.height : image->height;
+	const size_t bytes = image_pixel_bytes(image->form);
 	for (int32_t y = 0; y < bottom; y++) {
 		int r = y % ROWS_A_CHECK
 				? 0
 				: limits_check_time(&input->limits, input->start_ns, fault);
 		for (int32_t x = 0; r == 0 && x < image->width; x++) {
-			uint8_t pixel[SAMPLES_MAX];
+			_Alignas(float) uint8_t pixel[SAMPLES_MAX * sizeof(float)];
 			r = plain_pixel(image, pixel, fault);
 			if (r == 0 && y >= need.y && y < need.y + need.height && x >= need.x &&
 			    x < need.x + need.width)
 				memcpy(pixels + out->stride * (size_t)(y - need.y) +
-					       (size_t)(x - need.x) * 3,
-				       pixel, 3);
+					       (size_t)(x - need.x) * bytes,
+				       pixel, bytes);
 		}
 		if (r)
 			return r;
@@ -300,11 +308,15 @@ static int netpbm_begin(void *state, const struct codec_input *input, struct cod
 	struct netpbm image;
 	(void)state;
 	int r = netpbm_open(input, &image, fault);
+	if (r == 0 && input->form.type && image.maxval <= 255)
+		return codec_refuse_wide(input, "PNM", "8 bits a sample or less", fault);
 	if (r == 0)
 		*out = (struct codec_header){.width = image.width,
 					     .height = image.height,
 					     .orientation = 1,
 					     .clips = image.samples == 1 && image.maxval > 255};
+	if (r == 0 && input->form.type)
+		out->form = (struct image_form){input->form.type, image.samples};
 	return r;
 }
 
@@ -317,7 +329,8 @@ static int netpbm_read(void *state, const struct codec_input *input, struct rect
 	int r = netpbm_open(input, &image, fault);
 	if (r)
 		return r;
-	struct codec_header header = {image.width, image.height, 1, false};
+	struct codec_header header = {
+		.width = image.width, .height = image.height, .form = input->form};
 	r = codec_reserve(&header, need, pixels, &shown);
 	if (r < 0)
 		return fault_say(fault, r, "out of memory while decoding");
@@ -330,6 +343,7 @@ static int netpbm_read(void *state, const struct codec_input *input, struct rect
 
 const struct codec codec_netpbm = {
 	.name = "PNM",
+	.wide = true,
 	.accepts = netpbm_accepts,
 	.begin = netpbm_begin,
 	.read = netpbm_read,

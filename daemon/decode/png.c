@@ -83,7 +83,7 @@ struct png;
 /*
  * Convert the stored pixels [first, first + count) of a row to RGB pixels `step` bytes apart, as
  * Pillow does: alpha is dropped, or alone is given; of 16 bits the high byte counts, but grey of 16
- * bits without alpha is an integer, clipped to 255.
+ * bits without alpha is an integer, clipped to 255. Or to wide pixels, all channels as they are.
  */
 typedef void row_convert(const struct png *png, const uint8_t *row, size_t first, size_t count,
 			 uint8_t *to, size_t step);
@@ -200,8 +200,18 @@ static void row_of_key(const struct png *png, const uint8_t *row, size_t first, 
 		memset(to, memcmp(to, png->key, 3) == 0 ? 0 : 255, 3);
 }
 
+static void row_of_wide(const struct png *png, const uint8_t *row, size_t first, size_t count,
+			uint8_t *to, size_t step)
+{
+	for (row += first * png->channels * 2; count > 0; count--, to += step)
+		for (unsigned c = 0; c < png->channels; c++, row += 2)
+			codec_put(png->input->form.type, to, c, (float)(row[0] << 8 | row[1]));
+}
+
 static row_convert *convert_of(const struct png *png)
 {
+	if (png->input->form.type)
+		return row_of_wide;
 	if (png->input->alpha && png->channels % 2 == 0)
 		return row_of_alpha;
 	if (png->input->alpha && png->channels == 3)
@@ -336,8 +346,9 @@ static void png_place(const struct png *png, const struct pass *pass, const uint
 	if (first >= last)
 		return;
 	uint8_t *to = pixels + (size_t)(y - area->y) * image->stride;
-	to += 3 * (pass->x + first * pass->step_x - (size_t)area->x);
-	png->convert(png, row, first, last - first, to, 3 * (size_t)pass->step_x);
+	const size_t bytes = image_pixel_bytes(png->input->form);
+	to += bytes * (pass->x + first * pass->step_x - (size_t)area->x);
+	png->convert(png, row, first, last - first, to, bytes * (size_t)pass->step_x);
 }
 
 static int png_decode(const struct png *png, spng_ctx *ctx, const struct image *image,
@@ -395,6 +406,11 @@ static int png_begin(void *state, const struct codec_input *input, struct codec_
 	out->orientation = 1;
 	out->alpha = png_has_alpha(&file);
 	out->clips = input->data[24] == 16 && input->data[PNG_FILE_COLOUR_TYPE] == 0;
+	if (input->form.type && input->data[24] != 16)
+		return codec_refuse_wide(input, "PNG", "8 bits a sample or less", fault);
+	if (input->form.type)
+		out->form = (struct image_form){input->form.type,
+						channels_of(input->data[PNG_FILE_COLOUR_TYPE])};
 	arena_reset(input->arena);
 	return input->exif ? png_orientation(&file, input->arena, &out->orientation, fault) : 0;
 }
@@ -409,8 +425,9 @@ static int png_read_from(const uint8_t *data, size_t size, const struct codec_in
 	int r = png_open(&png, input, data, size, &ctx, fault);
 	if (r)
 		return r;
-	struct codec_header header = {(int32_t)png.header.width, (int32_t)png.header.height, 1,
-				      false};
+	struct codec_header header = {.width = (int32_t)png.header.width,
+				      .height = (int32_t)png.header.height,
+				      .form = input->form};
 	r = png_read_palette(&png, ctx, fault);
 	if (r == 0 && codec_reserve(&header, need, pixels, &image) < 0)
 		r = png_fault(fault, SPNG_EMEM);
@@ -461,6 +478,7 @@ static int png_read(void *state, const struct codec_input *input, struct rect ne
 
 const struct codec codec_png = {
 	.name = "PNG",
+	.wide = true,
 	.accepts = png_accepts,
 	.begin = png_begin,
 	.read = png_read,

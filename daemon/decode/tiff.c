@@ -26,6 +26,7 @@ struct tiff {
 	uint16_t orientation;
 	struct tiff_form form;
 	bool mask;			    /* numbers are asked for */
+	struct image_form wide;		    /* wide pixels are */
 	uint32_t block_width, block_height; /* of a strip or tile */
 };
 
@@ -48,8 +49,10 @@ static int tiff_take_blocks(struct tiff *tiff, const struct codec_input *input, 
 	if (TIFFIsTiled(tiff->file)) {
 		TIFFGetField(tiff->file, TIFFTAG_TILEWIDTH, &tiff->block_width);
 		TIFFGetField(tiff->file, TIFFTAG_TILELENGTH, &tiff->block_height);
-		return limits_check_size(&input->limits, tiff->block_width, tiff->block_height,
-					 fault);
+		return tiff->wide.type ? limits_check_form(&input->limits, tiff->block_width,
+							   tiff->block_height, tiff->wide, fault)
+				       : limits_check_size(&input->limits, tiff->block_width,
+							   tiff->block_height, fault);
 	}
 	TIFFGetFieldDefaulted(tiff->file, TIFFTAG_ROWSPERSTRIP, &tiff->block_height);
 	if (tiff->block_height > (uint32_t)tiff->height)
@@ -88,7 +91,13 @@ static int tiff_open(struct tiff *tiff, const struct codec_input *input, struct 
 	tiff->height = (int32_t)height;
 	tiff->orientation = tiff_orientation(&tiff->source, tiff->file);
 	if (r == 0)
-		r = tiff_form_read(&tiff->form, &tiff->source, tiff->file, fault);
+		r = input->form.type
+			    ? tiff_form_read_wide(&tiff->form, input, tiff->file, fault)
+			    : tiff_form_read(&tiff->form, &tiff->source, tiff->file, fault);
+	if (r == 0 && input->form.type)
+		tiff->wide = (struct image_form){input->form.type, tiff->form.samples};
+	if (r == 0 && input->form.type) /* before a block of so many samples is decoded */
+		r = limits_check_form(&input->limits, width, height, tiff->wide, fault);
 	if (r == 0)
 		r = tiff_take_blocks(tiff, input, fault);
 	if (r)
@@ -172,11 +181,50 @@ static void put_cmyk(const struct tiff *tiff, const uint8_t *pixel, uint8_t *out
 	cmyk_to_rgb(inks, out, 1);
 }
 
+/* Sample `at` of a row, as it is stored. */
+static float number_at(const struct tiff *tiff, const uint8_t *row, size_t at)
+{
+	const struct tiff_form *form = &tiff->form;
+	uint16_t half;
+	uint32_t word;
+	float single;
+	double number;
+	if (form->bits == 12)
+		return (float)wide_sample(tiff, row, at);
+	row += at * (form->bits / 8);
+	if (form->bits == 16) {
+		memcpy(&half, row, sizeof(half));
+		return form->format == SAMPLEFORMAT_INT ? (float)(int16_t)half : (float)half;
+	}
+	if (form->bits == 64) {
+		memcpy(&number, row, sizeof(number));
+		return (float)number;
+	}
+	memcpy(&word, row, sizeof(word));
+	memcpy(&single, row, sizeof(single));
+	return form->format == SAMPLEFORMAT_IEEEFP ? single
+	       : form->format == SAMPLEFORMAT_INT  ? (float)(int32_t)word
+						   : (float)word;
+}
+
+/* As tiff_row(), of wide pixels. */
+static void wide_row(const struct tiff *tiff, const uint8_t *row, size_t x, size_t count,
+		     uint8_t *out)
+{
+	const size_t first = x * tiff->form.samples;
+	for (size_t i = 0; i < count * tiff->form.samples; i++)
+		codec_put(tiff->wide.type, out, i, number_at(tiff, row, first + i));
+}
+
 /* `count` pixels of a row of a block, from `x` on. */
 static void tiff_row(const struct tiff *tiff, const uint8_t *row, size_t x, size_t count,
 		     bool alpha, uint8_t *out)
 {
 	size_t step = (size_t)tiff->form.samples * (tiff->form.bits / 8);
+	if (tiff->wide.type) {
+		wide_row(tiff, row, x, count, out);
+		return;
+	}
 	for (size_t i = x; i < x + count; i++, out += 3) {
 		if (alpha)
 			memset(out,
@@ -286,7 +334,7 @@ static void block_show(const struct tiff *tiff, const struct tiff_block *block, 
 		tiff_row(tiff, block->pixels + (size_t)(row - y) * block->pixel_stride,
 			 (size_t)(left - x), (size_t)(right - left), alpha,
 			 pixels + (size_t)(row - need.y) * out->stride +
-				 (size_t)(left - need.x) * 3);
+				 (size_t)(left - need.x) * image_pixel_bytes(tiff->wide));
 }
 
 static bool block_touches(const struct tiff *tiff, int64_t x, int64_t y, struct rect need)
@@ -385,6 +433,7 @@ static struct codec_header tiff_header(const struct tiff *tiff)
 		.alpha = tiff->form.alpha,
 		.inks = tiff->form.colours == TIFF_CMYK,
 		.clips = tiff->form.colours == TIFF_GREY && tiff->form.bits > 8,
+		.form = tiff->wide,
 	};
 }
 
@@ -424,6 +473,7 @@ static int tiff_read(void *state, const struct codec_input *input, struct rect n
 
 const struct codec codec_tiff = {
 	.name = "TIFF",
+	.wide = true,
 	.accepts = tiff_accepts,
 	.begin = tiff_begin,
 	.read = tiff_read,

@@ -2,6 +2,7 @@
 #include "decode/tiff_form.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "decode/decode.h"
 
@@ -243,4 +244,57 @@ int tiff_form_read(struct tiff_form *out, const struct tiff_file *source, TIFF *
 			 "TIFF: %u samples of %u bits (format %u, colours %u, order of bits %u) "
 			 "are not supported: convert the file",
 			 page.samples, page.bits, page.format, page.photometric, page.fill_order);
+}
+
+/* Samples of so many bits, in a format, can be read as wide pixels; as uint16 those that fit. */
+static const struct {
+	uint16_t bits, format;
+	bool fits;
+} wide_samples[] = {
+	{12, SAMPLEFORMAT_UINT, true},	  {16, SAMPLEFORMAT_UINT, true},
+	{16, SAMPLEFORMAT_INT, false},	  {32, SAMPLEFORMAT_UINT, false},
+	{32, SAMPLEFORMAT_INT, false},	  {32, SAMPLEFORMAT_IEEEFP, false},
+	{64, SAMPLEFORMAT_IEEEFP, false},
+};
+
+/* Colours of which each sample is a number of its own. */
+static bool page_has_numbers(const struct page *page)
+{
+	return page->fill_order == FILL_ORDER_PLAIN && (page->bits != 12 || page->samples == 1) &&
+	       (page->photometric == PHOTOMETRIC_MINISWHITE ||
+		page->photometric == PHOTOMETRIC_MINISBLACK ||
+		page->photometric == PHOTOMETRIC_RGB || page->photometric == PHOTOMETRIC_SEPARATED);
+}
+
+int tiff_form_read_wide(struct tiff_form *out, const struct codec_input *input, TIFF *file,
+			struct fault *fault)
+{
+	const bool whole = input->form.type == IMAGE_UINT16;
+	uint16_t planar = 0;
+	char found[80];
+	struct page page = {.photometric = PHOTOMETRIC_MINISWHITE};
+	TIFFGetField(file, TIFFTAG_PHOTOMETRIC, &page.photometric);
+	TIFFGetFieldDefaulted(file, TIFFTAG_BITSPERSAMPLE, &page.bits);
+	TIFFGetFieldDefaulted(file, TIFFTAG_SAMPLESPERPIXEL, &page.samples);
+	TIFFGetFieldDefaulted(file, TIFFTAG_SAMPLEFORMAT, &page.format);
+	TIFFGetFieldDefaulted(file, TIFFTAG_COMPRESSION, &page.compression);
+	TIFFGetFieldDefaulted(file, TIFFTAG_FILLORDER, &page.fill_order);
+	TIFFGetFieldDefaulted(file, TIFFTAG_PLANARCONFIG, &planar);
+	*out = (struct tiff_form){
+		.bits = page.bits,
+		.samples = page.samples,
+		.format = page.format,
+		.colours = TIFF_WIDE,
+		.separate = planar == PLANARCONFIG_SEPARATE && page.samples > 1,
+	};
+	if (!compression_is_known(page.compression))
+		return fault_say(fault, DECODE_E_UNSUPPORTED,
+				 "TIFF: compression %u is not supported", page.compression);
+	for (size_t i = 0; i < sizeof(wide_samples) / sizeof(*wide_samples); i++)
+		if (page_has_numbers(&page) && wide_samples[i].bits == page.bits &&
+		    wide_samples[i].format == page.format && (wide_samples[i].fits || !whole))
+			return 0;
+	snprintf(found, sizeof(found), "%u samples of %u bits (format %u, colours %u)",
+		 page.samples, page.bits, page.format, page.photometric);
+	return codec_refuse_wide(input, "TIFF", found, fault);
 }

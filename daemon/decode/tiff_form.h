@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "decode/codec.h"
 #include "decode/tiff_file.h"
 
 enum tiff_colours {
@@ -18,11 +19,13 @@ enum tiff_colours {
 	TIFF_PALETTE,
 	TIFF_CMYK,
 	TIFF_YCBCR, /* libtiff makes RGBA of it, since it may be subsampled */
+	TIFF_WIDE,  /* whatever they are: all samples as they are stored */
 };
 
 struct tiff_form {
-	uint16_t bits;	  /* of a sample: 1, 2, 4, 8, 12 or 16 */
+	uint16_t bits;	  /* of a sample: 1, 2, 4, 8, 12 or 16; wide: 12, 16, 32 or 64 */
 	uint16_t samples; /* of a pixel, 1 to 6: colours first, then alpha if there is one */
+	uint16_t format;  /* of wide ones, libtiff's SAMPLEFORMAT */
 	enum tiff_colours colours;
 	bool inverted;	/* 0 is white */
 	bool is_signed; /* grey of 16 bits: below 0 is black */
@@ -34,5 +37,9 @@ struct tiff_form {
 /* The form of the page that is open: 0, or DECODE_E_UNSUPPORTED, which says what it has. */
 int tiff_form_read(struct tiff_form *out, const struct tiff_file *source, TIFF *file,
 		   struct fault *fault);
+
+/* The form of a page that is to be read as wide pixels. As tiff_form_read(). */
+int tiff_form_read_wide(struct tiff_form *out, const struct codec_input *input, TIFF *file,
+			struct fault *fault);
 
 #endif

@@ -116,6 +116,16 @@ block_weigh(struct block *block, const struct kernel *kernel, enum filter filter
 		block->sum[n] = block->sum[n] != 0.0 ? block->sum[n] : 1.0;
 }
 
+static void block_store_exact(const struct block *block, const struct kernel *kernel,
+			      struct axis *axis, int32_t at, int32_t here)
+{
+	const double *exact = kernel->exact;
+	double *weights = axis->exact + (size_t)at * (size_t)axis->stride;
+	for (int32_t i = 0; i < kernel->taps; i++, exact += kernel->together)
+		for (int32_t n = 0; n < here; n++)
+			weights[n * axis->stride + i] = exact[n] / block->sum[n];
+}
+
 /* Store the outputs from `at` on: `together`, or as many as the axis has left. */
 static void block_store(const struct block *block, const struct kernel *kernel, struct axis *axis,
 			int32_t at)
@@ -123,6 +133,12 @@ static void block_store(const struct block *block, const struct kernel *kernel, 
 	const double *restrict exact = kernel->exact;
 	int32_t here = axis->count - at < kernel->together ? axis->count - at : kernel->together;
 	int32_t *weights = axis->weights + (size_t)at * (size_t)axis->stride;
+	for (int32_t n = 0; n < here; n++)
+		axis->spans[at + n] = (struct span){block->first[n], block->count[n]};
+	if (axis->precise) {
+		block_store_exact(block, kernel, axis, at, here);
+		return;
+	}
 	for (int32_t i = 0; i < kernel->taps; i++, exact += kernel->together) {
 		int32_t fixed[TOGETHER];
 		for (int32_t n = 0; n < kernel->together; n++)
@@ -130,8 +146,6 @@ static void block_store(const struct block *block, const struct kernel *kernel, 
 		for (int32_t n = 0; n < here; n++)
 			weights[n * axis->stride + i] = fixed[n];
 	}
-	for (int32_t n = 0; n < here; n++)
-		axis->spans[at + n] = (struct span){block->first[n], block->count[n]};
 }
 
 /* Leave out weights of 0 at both ends. */
@@ -172,7 +186,7 @@ static void axis_fill(struct axis *axis, const struct kernel *kernel, enum filte
 		break;
 	}
 #undef FILL
-	for (int32_t i = 0; i < axis->count; i++)
+	for (int32_t i = 0; i < axis->count && !axis->precise; i++)
 		output_trim(&axis->spans[i], axis->weights + (size_t)i * (size_t)axis->stride);
 }
 
@@ -227,13 +241,16 @@ int axis_build(struct axis *axis, enum filter filter, int32_t in, struct span bo
 	int32_t together = window.count < TOGETHER ? window.count : TOGETHER;
 	size_t exact_bytes = stride * (uint64_t)together * sizeof(double);
 	size_t span_bytes = (size_t)window.count * sizeof(struct span);
-	int r = buffer_reserve(&axis->memory, exact_bytes + span_bytes + weights * sizeof(int32_t));
+	size_t unit = axis->precise ? sizeof(double) : sizeof(int32_t);
+	int r = buffer_reserve(&axis->memory, exact_bytes + span_bytes + weights * unit);
 	if (r < 0)
 		return r;
 	axis->count = window.count;
 	axis->stride = (int32_t)stride;
 	axis->spans = (struct span *)(axis->memory.data + exact_bytes);
 	axis->weights = (int32_t *)(axis->memory.data + exact_bytes + span_bytes);
+	axis->exact = (double *)(void *)axis->weights;
+	axis->same = in == out && box.first == 0 && box.count == in;
 	struct kernel kernel = {
 		.in = in,
 		.start = box.first,
@@ -246,7 +263,8 @@ int axis_build(struct axis *axis, enum filter filter, int32_t in, struct span bo
 	};
 	axis_fill(axis, &kernel, filter, window.first);
 	axis_measure(axis);
-	axis_level(axis);
+	if (!axis->precise)
+		axis_level(axis);
 	return 0;
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One axis of a resize: for each output, the pixels of the source it is made of and their weights.
- * Pillow's filters and Pillow's arithmetic: weights are computed in double and kept in fixed point.
+ * Pillow's filters and Pillow's arithmetic: weights are computed in double and kept in fixed point,
+ * or as they are, for wide pictures.
  * A table is made for the wanted outputs only. Owns its memory, which is reused; a worker's thread.
  */
 #ifndef STOKER_TRANSFORM_AXIS_H
 #define STOKER_TRANSFORM_AXIS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
@@ -34,6 +36,9 @@ struct axis {
 	int32_t widest;	      /* weights of each output, zeros included */
 	struct span *spans;   /* of each output: its pixels, all inside of `source` */
 	int32_t *weights;     /* of each output: theirs, in 2^-AXIS_PRECISION */
+	bool precise;	      /* set before the build: `exact` is made in place of `weights` ... */
+	double *exact;	      /* ... with the taps that Pillow has, those of weight 0 too */
+	bool same;	      /* the outputs are the pixels: Pillow makes no pass */
 	struct buffer memory; /* holds the two arrays */
 };
 #define AXIS_NULL ((struct axis){0})

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "base/image.h"
 #include "proto/value.h"
 
 enum output_type {
@@ -22,6 +23,7 @@ enum output_type {
 	OUTPUT_FLOAT16,
 	OUTPUT_BFLOAT16,
 	OUTPUT_FLOAT32,
+	OUTPUT_UINT16, /* of wide pictures only */
 };
 
 /*
@@ -36,14 +38,19 @@ struct output_line {
 
 struct output {
 	enum output_type type;
-	bool planes; /* NCHW */
-	bool gray;   /* one channel: the first of the three, which are equal */
-	bool lined;  /* `line` gives all of the table's values */
+	struct image_form form; /* wide rows: see wide/wide_output.h; else RGB bytes */
+	bool planes;		/* NCHW */
+	bool gray;		/* one channel: the first of the three, which are equal */
+	bool lined;		/* `line` gives all of the table's values */
 	int32_t width, height;
 	struct output_line line[3];
 	union {
 		float single[3][256];
 		uint16_t half[3][256];
+		struct {
+			float mean[3], std[3];
+			bool normalized;
+		} wide;
 	} table;
 };
 

@@ -5,10 +5,9 @@ static const struct {
 	const char *name;
 	unsigned bytes;
 } types[] = {
-	[OUTPUT_UINT8] = {"uint8", 1},
-	[OUTPUT_FLOAT16] = {"float16", 2},
-	[OUTPUT_BFLOAT16] = {"bfloat16", 2},
-	[OUTPUT_FLOAT32] = {"float32", 4},
+	[OUTPUT_UINT8] = {"uint8", 1},	     [OUTPUT_FLOAT16] = {"float16", 2},
+	[OUTPUT_BFLOAT16] = {"bfloat16", 2}, [OUTPUT_FLOAT32] = {"float32", 4},
+	[OUTPUT_UINT16] = {"uint16", 2},
 };
 
 bool output_parse_type(struct text text, enum output_type *out)

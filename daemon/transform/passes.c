@@ -50,8 +50,10 @@ static int say_large(const struct pass *pass, struct fault *fault)
 			 pass->size[0], pass->size[1]);
 }
 
-static int pass_plan_resize(struct pass *pass, int i, struct span *need_out, struct fault *fault)
+static int pass_plan_resize(struct pass *pass, bool wide, int i, struct span *need_out,
+			    struct fault *fault)
 {
+	pass->axis[i].precise = wide;
 	struct axis_map *map = &pass->map[i];
 	const struct step_axis *resize = &pass->make->axis[i];
 	struct span span = pass->made[i];
@@ -86,7 +88,7 @@ static int pass_plan_axis(struct pass *pass, const struct steps *steps, int i,
 		return r;
 	pass->made[i] = axis_map_span(map);
 	if (pass_makes(pass, STEP_RESIZE))
-		return pass_plan_resize(pass, i, need_out, fault);
+		return pass_plan_resize(pass, steps->pixel_bytes > 0, i, need_out, fault);
 	*need_out = pass->made[i];
 	if (pass_makes(pass, STEP_WARP))
 		*need_out = (struct span){0, pass->make->axis[i].in};
@@ -108,12 +110,31 @@ static uint64_t larger(uint64_t one, uint64_t other)
 	return one > other ? one : other;
 }
 
+static uint64_t area_of(struct span x, struct span y)
+{
+	return (uint64_t)x.count * (uint64_t)y.count;
+}
+
+/* Pixels of the largest picture that a pass of wide_passes.h makes. */
+static uint64_t wide_pass_pixels(const struct pass *pass)
+{
+	const struct axis *x = &pass->axis[0], *y = &pass->axis[1];
+	const uint64_t made = larger(area_of(pass->made[0], pass->made[1]),
+				     area_of(pass->window[0], pass->window[1]));
+	if (!pass->make)
+		return made;
+	return larger(made, pass->rows_first ? area_of(x->source, pass->made[1])
+					     : area_of(pass->made[0], y->source));
+}
+
 /* The most pixels that a pass needs memory for: its result, unless that is the array itself, the
  * lines of a resample (of which there are few if rows come first), or the picture in other colours.
  */
-static uint64_t pass_pixels(const struct pass *pass, bool last)
+static uint64_t pass_pixels(const struct pass *pass, const struct steps *steps, bool last)
 {
 	uint64_t width = (uint64_t)pass->window[0].count, lines = 0, rows = 0, colours = 0;
+	if (steps->pixel_bytes)
+		return wide_pass_pixels(pass) * steps->pixel_bytes / 3;
 	if (pass_makes(pass, STEP_RESIZE) && !pass->rows_first)
 		lines = (uint64_t)pass->axis[1].widest;
 	if (pass_makes(pass, STEP_COLOUR))
@@ -179,7 +200,7 @@ int passes_plan(struct passes *passes, const struct steps *steps, int32_t width,
 			if (r)
 				return r;
 		}
-		if (pass_pixels(pass, n + 1 == passes->count) > IMAGE_PIXELS_MAX)
+		if (pass_pixels(pass, steps, n + 1 == passes->count) > IMAGE_PIXELS_MAX)
 			return say_large(pass, fault);
 	}
 	int r = passes_check_work(passes, fault);
@@ -361,7 +382,7 @@ static int pass_colour(struct passes *passes, const struct pass *pass, struct im
 	return r;
 }
 
-static void passes_trim(struct passes *passes)
+void passes_trim(struct passes *passes)
 {
 	buffer_trim(&passes->pictures[0], BUFFER_KEEP);
 	buffer_trim(&passes->pictures[1], BUFFER_KEEP);

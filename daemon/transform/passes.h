@@ -64,6 +64,8 @@ int passes_plan(struct passes *passes, const struct steps *steps, int32_t width,
 /* `cancel`: NULL, or what stops it between rows. 0, PASS_E_STOPPED or -ENOMEM. */
 int passes_run(struct passes *passes, const struct steps *steps, const struct image *image,
 	       const struct output *output, void *array, struct cancel *cancel);
+/* Free what is large of their memory; a run ends so. */
+void passes_trim(struct passes *passes);
 void passes_deinit(struct passes *passes);
 
 #endif

@@ -14,6 +14,8 @@
 #include "transform/pipeline_parts.h"
 #include "transform/registry.h"
 #include "transform/steps_draw.h"
+#include "transform/wide/wide_list.h"
+#include "transform/wide/wide_output.h"
 
 #define OUTPUT_BYTES_MAX ((uint64_t)1 << 30)
 /* A picture by which the work is judged where pictures differ: ImageNet's average. */
@@ -47,8 +49,8 @@ int pipeline_write(struct pipeline *pipeline)
 /* Channels of the array of a sample. */
 static uint32_t pipeline_channels(const struct pipeline *pipeline)
 {
-	if (pipeline->channels)
-		return pipeline->channels;
+	if (pipeline->channels || pipeline->list.wide.type)
+		return pipeline->channels ? pipeline->channels : pipeline->list.wide.channels;
 	return pipeline->list.alpha ? 4 : pipeline->output.gray ? 1 : 3;
 }
 
@@ -65,6 +67,7 @@ static int pipeline_measure(struct pipeline *pipeline, struct fault *fault)
 	output->width = pipeline->list.width;
 	output->height = pipeline->list.height;
 	output->gray = pipeline->list.gray;
+	output->form = pipeline->list.wide;
 	if (pipeline_bytes(pipeline) > OUTPUT_BYTES_MAX)
 		return fault_say(fault, PIPELINE_E_TRANSFORM,
 				 "transforms: an image of %d x %d in %s takes more than 1 GiB",
@@ -98,6 +101,8 @@ static int front_check(const struct transform_list *list, const struct value *tr
 	if (list->views > 1)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, where, at, "FiveCrop or TenCrop",
 				 "put Map before it");
+	if (list->count && list->pictures[0].row->reads)
+		return fault_say(fault, PIPELINE_E_TRANSFORM, where, at, "ReadAs", "leave it out");
 	if (list->gray)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, where, at, "Grayscale of one channel",
 				 "give it num_output_channels 3, and put another one behind Map");
@@ -148,7 +153,7 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 	struct quote quote;
 	if (!output_parse_type(dtype, &pipeline->output.type))
 		return fault_say(fault, PIPELINE_E_TRANSFORM,
-				 "dtype: '%s' is none of uint8, float16, bfloat16, float32",
+				 "dtype: '%s' is none of uint8, uint16, float16, bfloat16, float32",
 				 quote_bytes(&quote, dtype.data, dtype.size));
 	if (!output_parse_layout(layout, &pipeline->output.planes))
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "layout: '%s' is none of NCHW, NHWC",
@@ -161,6 +166,8 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 		pipeline->list.views = 1;
 		const struct crop_maker maker = {pipeline_new, dtype, layout};
 		r = crops_new(&pipeline->crops, transforms, &maker, fault);
+		if (r == 0)
+			pipeline->list.wide = crops_form(pipeline->crops);
 		return r > 0 ? PIPELINE_E_TRANSFORM : r ? r : pipeline_write(pipeline);
 	}
 	if (value_kind(transforms) == VALUE_LIST && map < value_count(transforms)) {
@@ -169,10 +176,16 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 	}
 	if (r)
 		return r;
-	if (transform_list_parse(&pipeline->list, &part, pipeline->output.type != OUTPUT_UINT8,
-				 &why) != 0)
+	const enum output_type type = pipeline->output.type;
+	const bool fractions = type != OUTPUT_UINT8 && type != OUTPUT_UINT16;
+	if (transform_list_parse(&pipeline->list, &part, fractions, &why) != 0 ||
+	    wide_list_check(&pipeline->list, type, &why) != 0)
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "%s", why.text);
 	const struct transform_list *list = &pipeline->list;
+	if (pipeline->front && list->wide.type)
+		return fault_say(fault, PIPELINE_E_TRANSFORM,
+				 "transforms: the code of Map gets pictures of 8 bits: it goes "
+				 "without ReadAs and dtype uint16");
 	if (list->sizes ? list->views > 1 || pipeline->front
 			: pipeline->front && pipeline->front->list.sizes)
 		return fault_say(fault, PIPELINE_E_TRANSFORM,
@@ -181,7 +194,11 @@ static int pipeline_parse(struct pipeline *pipeline, const struct value *transfo
 	r = list->sized ? pipeline_finish(pipeline, fault) : 0;
 	if (r)
 		return r;
-	if (list->normalized)
+	const struct parameter *values = list->normalize.values;
+	if (list->wide.type)
+		wide_output_normalize(&pipeline->output, list->normalized ? values[0].number : NULL,
+				      list->normalized ? values[1].number : NULL);
+	else if (list->normalized)
 		list->normalize.row->normalize(&list->normalize, &pipeline->output);
 	else
 		output_tabulate(&pipeline->output, NULL, NULL);
@@ -258,11 +275,13 @@ int pipeline_settle_numbers(struct pipeline *pipeline, int32_t width, int32_t he
 	int r = pipeline_settle(pipeline, width, height, fault);
 	if (r)
 		return r;
-	if (pipeline->front || pipeline->crops)
+	if (pipeline->front || pipeline->crops || pipeline->list.wide.type)
 		return fault_say(fault, PIPELINE_E_TRANSFORM,
 				 "transforms: %s takes pictures, and the samples of this dataset "
 				 "are float32 numbers",
-				 pipeline->front ? "Map" : "Crops");
+				 pipeline->front   ? "Map"
+				 : pipeline->crops ? "Crops"
+						   : "ReadAs, or dtype uint16,");
 	if (tensor_ops_take_numbers(&pipeline->ops, channels, &why))
 		return fault_say(fault, PIPELINE_E_TRANSFORM, "transforms: %s", why.text);
 	pipeline->channels = channels;
@@ -439,6 +458,7 @@ int pipeline_check_work(const struct pipeline *pipeline, int32_t width, int32_t 
 	height = height ? height : ORDINARY_HEIGHT;
 	steps_begin(&scratch->steps, width, height);
 	scratch->steps.pillow_13 = pipeline->pillow_13;
+	scratch->steps.pixel_bytes = pipeline_pixel_bytes(pipeline);
 	r = steps_draw_all(&scratch->steps, list->pictures, list->count, &key, &why);
 	if (r == 0)
 		r = passes_plan(&scratch->passes, &scratch->steps, width, height, &need, &why);

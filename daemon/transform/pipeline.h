@@ -40,7 +40,8 @@ struct user_map;
 
 /*
  * `transforms`: a list of maps {name, parameters...}, each parameter named and defaulted as in
- * torchvision; NULL or nil is the empty list. `dtype`: uint8, float16, bfloat16, float32; `layout`:
+ * torchvision; NULL or nil is the empty list. `dtype`: uint8, uint16 (of files that are read so),
+ * float16, bfloat16, float32; `layout`:
  * NCHW, NHWC; an empty text is float32, NCHW. The arguments are copied. Normalize stands after
  * all that works on pictures. ToTensor may stand anywhere before it and changes nothing, because
  * the float dtypes divide by 255 anyway; but transforms that torchvision does differently to a
@@ -56,6 +57,11 @@ void pipeline_free(struct pipeline *pipeline);
  * and the hash is asked for. 0 or PIPELINE_E_TRANSFORM.
  */
 int pipeline_settle(struct pipeline *pipeline, int32_t width, int32_t height, struct fault *fault);
+
+/* The form in which files are to be read; of wide ones, 0 channels: of the first picture, which
+ * pipeline_settle_channels() has to say before pipeline_settle(). 0 or PIPELINE_E_TRANSFORM. */
+struct image_form pipeline_form(const struct pipeline *pipeline);
+int pipeline_settle_channels(struct pipeline *pipeline, uint32_t channels, struct fault *fault);
 
 /* Settle for samples that are float32 numbers of so many channels. 0 or PIPELINE_E_TRANSFORM. */
 int pipeline_settle_numbers(struct pipeline *pipeline, int32_t width, int32_t height,
@@ -92,8 +98,8 @@ int pipeline_set_run(struct pipeline *pipeline, uint64_t run);
 int pipeline_of_bucket(struct pipeline **out, const struct pipeline *pipeline, uint32_t bucket,
 		       struct fault *fault);
 
-/* Does the list give all images one size, whatever comes in? */
-bool pipeline_has_size(const struct pipeline *pipeline);
+/* Does the list give all images one size, and channels if they are wide, whatever comes in? */
+bool pipeline_has_form(const struct pipeline *pipeline);
 
 /* The statistics that the list asks for, by name or digest; NULL: none. */
 const char *pipeline_statistics(struct pipeline *pipeline);

@@ -40,6 +40,12 @@ struct pipeline_scratch {
 	struct tensor_ops_scratch ops;
 };
 
+static inline size_t pipeline_pixel_bytes(const struct pipeline *pipeline)
+{
+	const struct image_form form = pipeline->list.wide;
+	return form.type ? image_pixel_bytes(form) : 0;
+}
+
 /* Write its canonical text. 0 or -ENOMEM. */
 int pipeline_write(struct pipeline *pipeline);
 /* Make what hangs on the size of images, once that is known. 0 or PIPELINE_E_TRANSFORM. */

@@ -12,6 +12,7 @@
 #include "transform/annotation.h"
 #include "transform/pipeline_parts.h"
 #include "transform/steps_draw.h"
+#include "transform/wide/wide_passes.h"
 
 int pipeline_scratch_new(struct pipeline_scratch **out)
 {
@@ -81,6 +82,7 @@ static int pipeline_draw_steps(const struct pipeline *pipeline, const struct dra
 	whole.position = place | view / list->views << 56;
 	steps_begin(steps, width, height);
 	steps->pillow_13 = pipeline->pillow_13;
+	steps->pixel_bytes = pipeline_pixel_bytes(pipeline);
 	steps->index = list->index;
 	steps->boxes = pipeline_boxes(scratch);
 	unsigned split = list->before_views;
@@ -148,6 +150,9 @@ int pipeline_apply(const struct pipeline *pipeline, const struct image *image,
 			r = tensor_ops_generate(ops, &scratch->key, &picture, scratch->passes.cpu,
 						&scratch->ops, &pipeline->output, out);
 		alpha_scratch_trim(&scratch->alpha);
+	} else if (pipeline->list.wide.type) {
+		r = wide_passes_run(&scratch->passes, &scratch->steps, image, &pipeline->output,
+				    out, cancel);
 	} else {
 		r = passes_run(&scratch->passes, &scratch->steps, image, &pipeline->output, out,
 			       cancel);
@@ -212,6 +217,7 @@ int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *k
 	if (r)
 		return r;
 	annotation_mask_steps(steps);
+	steps->pixel_bytes = 0;
 	r = passes_plan(&scratch->passes, steps, width, height, need_out, fault);
 	return r > 0 ? PIPELINE_E_IMAGE : r;
 }

@@ -79,7 +79,7 @@ int transform_row_check(const struct transform_row *row, struct fault *fault)
 	if (row->accept && !row->change)
 		return say(row, fault, "accept goes with change");
 	if (!steps && (row->pictures_only || row->fixes_size || row->views || row->unsized ||
-		       row->needs_boxes))
+		       row->needs_boxes || row->reads))
 		return say(row, fault, "facts about steps go with add or draw");
 	if (row->fractions && !row->normalize && !row->generate && !row->mix)
 		return say(row, fault, "fractions goes with normalize, generate or mix");

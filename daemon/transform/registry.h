@@ -34,6 +34,7 @@
 #define STOKER_TRANSFORM_REGISTRY_H
 
 #include "base/fault.h"
+#include "base/image.h"
 #include "transform/registry_list.h"
 #include "transform/transform.h"
 
@@ -105,6 +106,9 @@ struct transform_row {
 	 * is picture is a field. */
 	bool (*pads)(const struct transform *transform);
 
+	/* With `add`: how files are read, in place of RGB bytes. It stands first. */
+	struct image_form (*reads)(const struct transform *transform);
+
 	/* Optional, with `add`: how many channels the array has of pictures that it made, 1 or 3;
 	 * the pictures themselves have three, for 1 equal ones. With `generate`: 3, or 4 if it
 	 * takes pictures with alpha. */
@@ -118,6 +122,8 @@ struct transform_row {
 	bool refuses_size; /* cannot take a picture that is smaller than that, or larger */
 	bool needs_boxes;  /* it is about the boxes of a sample, which must have them */
 	bool resizes;	   /* it is a resize, by the filter that is its choice; also with alpha */
+	bool wide;	   /* it moves pixels or resizes, and no more: wide pictures, too; or what
+			    * it holds does */
 	unsigned views;	   /* how many pictures it makes of one; 0: one */
 
 	/* With `normalize`, `generate` or `mix`: it makes fractions, which uint8 cannot hold. */

@@ -16,6 +16,7 @@
 	X(random_horizontal_flip)                                                                  \
 	X(random_vertical_flip)                                                                    \
 	X(buckets)                                                                                 \
+	X(read_as)                                                                                 \
 	X(pad)                                                                                     \
 	X(to_tensor)                                                                               \
 	X(normalize)                                                                               \

@@ -9,6 +9,7 @@ void steps_begin(struct steps *steps, int32_t width, int32_t height)
 	steps->size[0] = width;
 	steps->size[1] = height;
 	steps->pillow_13 = false;
+	steps->pixel_bytes = 0;
 	steps->index = 0;
 	steps->boxes = BOXES_NULL;
 	steps->count = 0;

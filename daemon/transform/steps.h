@@ -8,6 +8,7 @@
 #define STOKER_TRANSFORM_STEPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/fault.h"
@@ -61,6 +62,7 @@ struct step {
 struct steps {
 	int32_t size[2];    /* width and height of the picture after the steps so far */
 	bool pillow_13;	    /* resizes are as in Pillow 13: see step_rows_first() */
+	size_t pixel_bytes; /* of a wide picture; 0: RGB bytes */
 	unsigned index;	    /* of the list's first transform: its draws */
 	struct boxes boxes; /* of the picture, for transforms that choose by them */
 	struct rect crop;   /* that Buckets made, of the picture as they had resized it */

@@ -195,8 +195,8 @@ static int check_fractions(struct check *check, const struct transform_row *row,
 	if (!row->fractions || check->fractions)
 		return 0;
 	return check_say(check, fault,
-			 "%s makes fractions, which dtype uint8 cannot hold: take float32, float16 "
-			 "or bfloat16",
+			 "%s makes fractions, which dtype uint8 and uint16 cannot hold: take "
+			 "float32, float16 or bfloat16",
 			 row->name);
 }
 

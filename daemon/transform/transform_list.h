@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/fault.h"
+#include "base/image.h"
 #include "proto/value.h"
 #include "transform/transform.h"
 
@@ -26,18 +27,19 @@ struct transform_list {
 	bool normalized;
 	struct transform tensor_ops[TRANSFORM_LIST_TENSOR_OPS_MAX]; /* at the end of the list */
 	unsigned tensor_op_count;
-	bool sized;	       /* all images come out in one size: */
-	int32_t width, height; /* this */
-	uint32_t views;	       /* of a sample: 5 or 10 crops, or 1 */
-	bool gray;	       /* images come out with one channel, which all three equal */
-	bool alpha;	       /* a generator takes them with alpha ... */
-	bool filtered;	       /* ... from a resize that looks at several pixels */
-	unsigned before_views; /* how many of `pictures` stand before the one that makes views */
-	bool tensor;	       /* it has ToTensor */
-	bool padded;	       /* it has Pad(to=...) */
-	const char *boxed;     /* the first transform that needs boxes, by name; NULL: none */
-	unsigned sizes;	       /* one more than the place of Buckets in `pictures`; 0: none */
-	unsigned index;	       /* of its first transform, whose draws it is (draws.h) */
+	bool sized;		/* all images come out in one size: */
+	int32_t width, height;	/* this */
+	uint32_t views;		/* of a sample: 5 or 10 crops, or 1 */
+	bool gray;		/* images come out with one channel, which all three equal */
+	bool alpha;		/* a generator takes them with alpha ... */
+	bool filtered;		/* ... from a resize that looks at several pixels */
+	unsigned before_views;	/* how many of `pictures` stand before the one that makes views */
+	bool tensor;		/* it has ToTensor */
+	struct image_form wide; /* pictures are of this form; 0 channels: as the files have */
+	bool padded;		/* it has Pad(to=...) */
+	const char *boxed;	/* the first transform that needs boxes, by name; NULL: none */
+	unsigned sizes;		/* one more than the place of Buckets in `pictures`; 0: none */
+	unsigned index;		/* of its first transform, whose draws it is (draws.h) */
 };
 
 enum {

@@ -297,6 +297,8 @@ static int chain_begin_file(struct job *job, struct input *input, struct origina
 	int r = chain_begin(job, input, original, kit);
 	if (r)
 		return r;
+	if (source_is_wide(job->recipe))
+		return 0;
 	job->clips = decoder_clips(kit->decoder);
 	*keep = (struct keep){.keeper = &job->recipe->keeper,
 			      .decoder = kit->decoder,
@@ -331,7 +333,8 @@ static bool chain_get(struct job *job, const struct input *input, const struct o
 		return false;
 	if (input->source.kind != SOURCE_FILE)
 		return !lacks_alpha && part_read(all, kit, out, &ignored) == 0;
-	if (!lacks_alpha && keep_picture(keep, all->scale, out, kept_out))
+	if (!lacks_alpha && !source_is_wide(job->recipe) &&
+	    keep_picture(keep, all->scale, out, kept_out))
 		return true;
 	/* A part that fails may be above a limit that each job's own part is within. */
 	return (job->sharer || job->recipe->fields.views > 1) &&

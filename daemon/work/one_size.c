@@ -10,10 +10,12 @@ struct look {
 	const struct decode_limits *limits;
 	size_t max_bytes;
 	bool exif;
+	struct image_form form;
 	uint64_t looks;
 	struct decoder *decoder;
 	struct buffer bytes;
-	bool clips; /* the picture that was looked at last */
+	bool clips;	   /* the picture that was looked at last ... */
+	uint32_t channels; /* ... and of it, read as wide */
 };
 
 /* The size of one picture. 0, a condition of dataset.h or decode.h with words, or -ENOMEM. */
@@ -21,10 +23,12 @@ static int look_at(struct look *look, uint64_t sample, int32_t *width, int32_t *
 		   struct fault *why)
 {
 	int r = dataset_read(look->dataset, sample, look->max_bytes, &look->bytes, NULL, why);
+	struct image_form form = look->form;
 	if (r == 0)
-		r = decoder_begin(look->decoder, look->bytes.data, look->bytes.size, look->limits,
-				  look->exif, width, height, why);
-	look->clips = r == 0 && decoder_clips(look->decoder);
+		r = decoder_begin_wide(look->decoder, look->bytes.data, look->bytes.size,
+				       look->limits, look->exif, &form, width, height, why);
+	look->clips = r == 0 && !form.type && decoder_clips(look->decoder);
+	look->channels = form.channels;
 	decoder_end(look->decoder);
 	return r;
 }
@@ -74,6 +78,7 @@ static int look_around(struct look *look, struct one_size *out)
 			continue;
 		if (!out->width) {
 			first = sample;
+			out->channels = look->channels;
 			out->width = width;
 			out->height = height;
 		} else if (width != out->width || height != out->height) {
@@ -85,12 +90,14 @@ static int look_around(struct look *look, struct one_size *out)
 }
 
 int one_size_find(struct one_size *out, const struct dataset *dataset,
-		  const struct decode_limits *limits, size_t max_bytes, bool exif, uint64_t looks)
+		  const struct decode_limits *limits, size_t max_bytes, bool exif,
+		  struct image_form form, uint64_t looks)
 {
 	struct look look = {.dataset = dataset,
 			    .limits = limits,
 			    .max_bytes = max_bytes,
 			    .exif = exif,
+			    .form = form,
 			    .looks = looks,
 			    .bytes = BUFFER_NULL};
 	*out = (struct one_size){0};

@@ -14,6 +14,7 @@
 
 struct one_size {
 	int32_t width, height; /* 0: they have none; the words say why */
+	uint32_t channels;     /* of the first that can be read as wide; 0: there is none */
 	struct fault why;
 	bool clips;	  /* a picture that was looked at is one of decoder_clips() ... */
 	uint64_t clipped; /* ... this sample */
@@ -21,8 +22,9 @@ struct one_size {
 
 #define ONE_SIZE_LOOKS 16 /* so many pictures are looked at, from first to last */
 
-/* `looks`: at so many pictures. 0 or -ENOMEM. */
+/* `form`: they are read so. `looks`: at so many pictures. 0 or -ENOMEM. */
 int one_size_find(struct one_size *out, const struct dataset *dataset,
-		  const struct decode_limits *limits, size_t max_bytes, bool exif, uint64_t looks);
+		  const struct decode_limits *limits, size_t max_bytes, bool exif,
+		  struct image_form form, uint64_t looks);
 
 #endif

@@ -28,9 +28,10 @@ static int find_one(const struct picture_sizes_spec *spec, uint64_t sample, stru
 	struct fault ignored;
 	int32_t width = 0, height = 0;
 	int r = dataset_read(spec->dataset, sample, spec->max_bytes, bytes, NULL, &ignored);
+	struct image_form form = spec->form;
 	if (r == 0)
-		r = decoder_begin(decoder, bytes->data, bytes->size, spec->limits, spec->exif,
-				  &width, &height, &ignored);
+		r = decoder_begin_wide(decoder, bytes->data, bytes->size, spec->limits, spec->exif,
+				       &form, &width, &height, &ignored);
 	decoder_end(decoder);
 	*out = r == 0 ? (struct image_size){width, height} : (struct image_size){0};
 	return r < 0 ? r : 0;

@@ -26,6 +26,7 @@ struct picture_sizes_spec {
 	const struct decode_limits *limits;
 	size_t max_bytes; /* of a file */
 	bool exif;
+	struct image_form form;	     /* files are read so */
 	unsigned threads;	     /* > 0 */
 	const atomic_bool *stopping; /* the dataset is about to go */
 	struct picture_sizes_progress *progress;

@@ -86,6 +86,7 @@ void source_read(struct input *input, const struct job_recipe *recipe, uint64_t 
 	source_release(source);
 	input->sample = sample;
 	source->outcome = JOB_DONE;
+	pixels = pixels && !source_is_wide(recipe);
 	source->bytes.size = source->bytes_read = 0;
 	source->rewritten = false;
 	source->kind = dataset_has_pixels(recipe->dataset) ? SOURCE_ARRAY : SOURCE_FILE;
@@ -166,6 +167,11 @@ static int array_read(void *state, const struct codec_input *input, struct rect 
 
 static const struct codec codec_array = {.name = "array", .begin = array_begin, .read = array_read};
 
+bool source_is_wide(const struct job_recipe *recipe)
+{
+	return recipe->pipeline && pipeline_form(recipe->pipeline).type;
+}
+
 static int file_begin(struct decoder *decoder, const struct job_recipe *recipe,
 		      const struct input *input, const struct decode_limits *limits,
 		      int32_t *width_out, int32_t *height_out, struct fault *fault)
@@ -175,8 +181,10 @@ static int file_begin(struct decoder *decoder, const struct job_recipe *recipe,
 	struct decode_origin origin = {recipe->seek_indexes, input->sample, source->stamp};
 	if (source->rewritten) /* it has a seek index of its own */
 		origin.stamp = (struct stamp){bytes->size, ~source->stamp.content};
-	int r = decoder_begin(decoder, bytes->data, bytes->size, limits, recipe->exif, width_out,
-			      height_out, fault);
+	struct image_form form =
+		recipe->pipeline ? pipeline_form(recipe->pipeline) : (struct image_form){0};
+	int r = decoder_begin_wide(decoder, bytes->data, bytes->size, limits, recipe->exif, &form,
+				   width_out, height_out, fault);
 	if (r == 0)
 		decoder_set_origin(decoder, &origin);
 	return r;

@@ -79,6 +79,9 @@ struct source_view {
 	struct image array;
 };
 
+/* Are files read as wide pixels? Then nothing that is kept of them will do, nor is it kept. */
+bool source_is_wide(const struct job_recipe *recipe);
+
 /* Begin it in the decoder: read its size. The input stays as it is until decoder_end(). `limits`
  * are for a FILE. 0, a condition of decode.h or -ENOMEM. After DECODE_E_GONE, which decoder_read()
  * may return, too, source_read() without `pixels` gives a source that will do. */

@@ -106,6 +106,38 @@ static void decode_rewritten(struct decoder *decoder, const uint8_t *data, size_
 	free(wanted);
 }
 
+/* As wide pixels a part is that of the whole, too. */
+static void decode_wide(struct decoder *decoder, const uint8_t *data, size_t size,
+			enum image_type type)
+{
+	struct image_form form = {type, 0};
+	struct fault fault;
+	struct image image;
+	int32_t width, height;
+	if (decoder_begin_wide(decoder, data + 1, size - 1, &limits, data[0] & 1, &form, &width,
+			       &height, &fault) != 0)
+		return;
+	const struct rect part = part_of(data[0], width, height), all = {0, 0, width, height};
+	const size_t bytes = image_pixel_bytes(form), row = (size_t)part.width * bytes;
+	if (decoder_read(decoder, part, &image, &fault) != 0)
+		return;
+	uint8_t *kept = malloc(row * (size_t)part.height);
+	for (int32_t y = 0; y < part.height; y++)
+		memcpy(kept + (size_t)y * row,
+		       image.pixels + (size_t)(part.y + y - image.area.y) * image.stride +
+			       (size_t)(part.x - image.area.x) * bytes,
+		       row);
+	if (decoder_read(decoder, all, &image, &fault) != 0)
+		abort(); /* a part can be decoded, and the whole cannot */
+	for (int32_t y = 0; y < part.height; y++)
+		if (memcmp(kept + (size_t)y * row,
+			   image.pixels + (size_t)(part.y + y) * image.stride +
+				   (size_t)part.x * bytes,
+			   row) != 0)
+			abort(); /* a part differs from the whole */
+	free(kept);
+}
+
 FUZZ_TARGET(decode)
 {
 	static struct decoder *decoder; /* used again for each input, as by a worker */
@@ -114,6 +146,8 @@ FUZZ_TARGET(decode)
 	int32_t width, height;
 	if (size < 1 || (!decoder && decoder_new(&decoder) != 0))
 		return 0;
+	decode_wide(decoder, data, size, IMAGE_UINT16);
+	decode_wide(decoder, data, size, IMAGE_FLOAT32);
 	if (decoder_begin(decoder, data + 1, size - 1, &limits, data[0] & 1, &width, &height,
 			  &fault) != 0)
 		return 0;

@@ -81,7 +81,7 @@ def _crop_of(transform, size, uniform, below):
 # For tests: values of the parameters that some transforms require.
 NEEDED = {"size": 24, "padding": 3, "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4],
           "degrees": 30, "kernel_size": 5, "target_size": [40, 40], "min_size": [20, 31],
-          "format": "XYWH",
+          "format": "XYWH", "dtype": "float32",
           "transforms": [{"name": "RandomHorizontalFlip"}, {"name": "RandomInvert", "p": 0.75}]}
 
 def posterize(image, bits):
@@ -211,6 +211,8 @@ def _apply(image, transform, uniform, below):
     if name == "RandomResizedCrop":
         box = _crop_of(transform, image.size, uniform, below)
         return functional.resized_crop(image, *box, pair(transform["size"]), filter_), box
+    if name == "ReadAs":  # wide.py has what it makes of files of 16 bits and floats
+        return image, None
     if name in detection.KNOWN:
         return detection.apply(image, transform, uniform, below)
     if name in warps.KNOWN:

@@ -65,8 +65,8 @@ export type DType =
   | "text"
   | "bytes";
 
-/** float32: numbers of 4 bytes; uint8: bytes, as in the picture; float16: numbers of 2 bytes; bfloat16: numbers of 2 bytes, with the range of float32. */
-export type ImageDType = "float32" | "uint8" | "float16" | "bfloat16";
+/** float32: numbers of 4 bytes; uint8: bytes, as in the picture; uint16: numbers of 16 bits, as in the file; float16: numbers of 2 bytes; bfloat16: numbers of 2 bytes, with the range of float32. */
+export type ImageDType = "float32" | "uint8" | "uint16" | "float16" | "bfloat16";
 
 /** NCHW: channels first; NHWC: channels last. */
 export type Layout = "NCHW" | "NHWC";
@@ -128,7 +128,7 @@ export interface AttachOptions {
   dataset: string | Uint8Array | Dataset;
   /** List of maps: name, and its parameters. */
   transforms?: readonly Transform[];
-  /** Uint8, float16, bfloat16 or float32 (default). */
+  /** Uint8, uint16, float16, bfloat16, or float32. */
   dtype?: ImageDType;
   /** NCHW (default) or NHWC. */
   layout?: Layout;

@@ -38,8 +38,9 @@ __all__ = [
     "RandomEqualize", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip", "RandomInvert",
     "RandomIoUCrop", "RandomOrder", "RandomPerspective", "RandomPhotometricDistort",
     "RandomPosterize", "RandomResizedCrop", "RandomRotation", "RandomShortestSize",
-    "RandomSolarize", "RandomVerticalFlip", "RandomZoomOut", "Resize", "SanitizeBoundingBoxes",
-    "ScaleJitter", "TenCrop", "ToTensor", "Transform", "TrivialAugmentWide",
+    "RandomSolarize", "RandomVerticalFlip", "RandomZoomOut", "ReadAs", "Resize",
+    "SanitizeBoundingBoxes", "ScaleJitter", "TenCrop", "ToTensor", "Transform",
+    "TrivialAugmentWide",
 ]
 
 Size = Union[int, Sequence[int]]
@@ -109,6 +110,21 @@ class Buckets(Transform):
     interpolation: str = "bilinear"
     antialias: Optional[bool] = True
     run: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class ReadAs(Transform):
+    """Stands first: pictures are read as numbers of 16 bits or floats, not as RGB of 8 bits.
+
+    ``dtype``: uint16 (PNG, PNM and TIFF of 16 bits) or float32 (those, and TIFF of floats or of
+    integers of 32 bits, with the numbers of the file). ``channels``: of all of them; None: of the
+    first. Each channel is resized as Pillow resizes a picture of mode I;16, or F.
+
+    With the loader's dtype uint16, ReadAs("uint16") is understood. As float32, float16 or bfloat16
+    pictures read as uint16 are divided by 65535, those read as float32 are not."""
+
+    dtype: str
+    channels: Optional[int] = None
 
 
 @dataclass(frozen=True)

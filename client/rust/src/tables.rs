@@ -545,7 +545,7 @@ pub(crate) const BYTES: &[&str] = &[
 ];
 
 choices! {
-    /// The type of a field's numbers, as NumPy calls it; of pictures uint8, float16, bfloat16 or float32 (default).
+    /// The type of a field's numbers, as NumPy calls it; of pictures uint8, uint16, float16, bfloat16, or float32.
     DType, Float32;
     /// Of a field.
     Bool = "bool",
@@ -555,7 +555,7 @@ choices! {
     Uint8 = "uint8",
     /// Of a field.
     Int16 = "int16",
-    /// Of a field.
+    /// Numbers of 16 bits, as in the file.
     Uint16 = "uint16",
     /// Numbers of 2 bytes.
     Float16 = "float16",
@@ -730,7 +730,7 @@ pub struct Options {
     pub dataset: Dataset,
     /// List of maps: name, and its parameters.
     pub transforms: Vec<Call>,
-    /// Uint8, float16, bfloat16 or float32 (default).
+    /// Uint8, uint16, float16, bfloat16, or float32.
     pub dtype: DType,
     /// NCHW (default) or NHWC.
     pub layout: Layout,

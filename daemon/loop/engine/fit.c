@@ -126,6 +126,10 @@ int fit_open(struct fit *fit, const struct dataset *dataset, struct job_recipe *
 		return fault_say(fault, FIT_E_REFUSED,
 				 "a fit is of pictures of bytes, and the samples are float32 "
 				 "numbers: give the array as uint8");
+	if (pipeline_form(fit->pipeline).type)
+		return fault_say(
+			fault, FIT_E_REFUSED,
+			"a fit is of pictures of bytes: leave out ReadAs and dtype uint16");
 	int r = pipeline_settle(fit->pipeline, image.width, image.height, fault);
 	if (r == 0)
 		r = pipeline_check_work(fit->pipeline, image.width, image.height, 1, fault);

@@ -54,6 +54,7 @@ static int preparation_make_buckets(struct preparation *preparation)
 		.limits = &preparation->limits,
 		.max_bytes = preparation->max_file_bytes,
 		.exif = preparation->wish.exif,
+		.form = preparation->wish.form,
 		.threads = preparation->threads,
 		.stopping = &entry->progress.cancel,
 		.progress = &preparation->progress,
@@ -84,7 +85,7 @@ static void preparation_run(struct task *task)
 	if (preparation->result == 0 && (preparation->wish.size || preparation->looks))
 		preparation->result = one_size_find(
 			&preparation->seen, preparation->entry->dataset, &preparation->limits,
-			preparation->max_file_bytes, preparation->wish.exif,
+			preparation->max_file_bytes, preparation->wish.exif, preparation->wish.form,
 			preparation->wish.size ? ONE_SIZE_LOOKS : 1);
 	if (preparation->wish.size)
 		preparation->prepared.size = preparation->seen;
@@ -109,17 +110,18 @@ static void preparation_ran(struct task *task, int status)
 	preparation_free(preparation);
 }
 
-/* Once for an entry, and not where it waits for a server. */
-static bool preparation_looks(const struct dataset_entry *entry)
+/* Once for an entry, and not where it waits for a server; nothing is clipped of wide pictures. */
+static bool preparation_looks(const struct dataset_entry *entry,
+			      const struct preparation_wish *wish)
 {
-	return !entry->looked && !dataset_has_pixels(entry->dataset) &&
+	return !entry->looked && !wish->form.type && !dataset_has_pixels(entry->dataset) &&
 	       !dataset_is_supplied(entry->dataset) && !dataset_is_far(entry->dataset);
 }
 
 bool preparation_is_needed(const struct dataset_entry *entry, const struct preparation_wish *wish)
 {
 	return wish->sampler->kind != SAMPLER_NONE || wish->bucketing.buckets || wish->size ||
-	       preparation_looks(entry);
+	       preparation_looks(entry, wish);
 }
 
 int preparation_begin(struct preparation **out, struct dataset_entry *entry,
@@ -134,7 +136,7 @@ int preparation_begin(struct preparation **out, struct dataset_entry *entry,
 	preparation->done = done;
 	preparation->context = context;
 	preparation->wish = *wish;
-	preparation->looks = preparation_looks(entry);
+	preparation->looks = preparation_looks(entry, wish);
 	entry->looked |= preparation->looks;
 	preparation->spec = *wish->sampler;
 	*wish->sampler = SAMPLER_SPEC_NULL;

@@ -23,6 +23,7 @@ struct preparation_wish {
 	uint64_t sampler_bytes;	      /* most memory for it */
 	bool size;		      /* of the pictures, which are files */
 	bool exif;
+	struct image_form form;		 /* in which they are read */
 	struct bucketing_spec bucketing; /* without sampler and limit */
 };
 

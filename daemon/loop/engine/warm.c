@@ -19,6 +19,10 @@ int warm_open(struct pipeline *pipeline, const struct dataset_entry *entry,
 		return fault_say(fault, WARM_E_REFUSED,
 				 "the dataset's samples are pixels in memory: there is "
 				 "nothing to decode");
+	if (pipeline_form(pipeline).type)
+		return fault_say(fault, WARM_E_REFUSED,
+				 "pictures that are read as uint16 or float32 are not kept: warm "
+				 "without ReadAs and dtype uint16");
 	if (atomic_load(&pictures->limit) == 0 && !disk)
 		return fault_say(fault, WARM_E_REFUSED,
 				 "this daemon keeps no decoded pictures: cache-memory is 0, "

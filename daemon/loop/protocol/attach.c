@@ -224,6 +224,7 @@ static void prepared(void *context, int result, const struct prepared *prepared,
 		     const struct fault *fault)
 {
 	struct attachment *attachment = context;
+	const unsigned code = result == SAMPLER_E_MEMORY ? ERROR_MEMORY : ERROR_ARGUMENT;
 	attachment->preparation = NULL;
 	if (prepared->sampler)
 		attachment->arguments.order.sampler = prepared->sampler;
@@ -232,9 +233,7 @@ static void prepared(void *context, int result, const struct prepared *prepared,
 	if (result < 0)
 		attachment_fail_memory(attachment);
 	else if (result)
-		attachment_fail(attachment,
-				result == SAMPLER_E_MEMORY ? ERROR_MEMORY : ERROR_ARGUMENT,
-				fault->text);
+		attachment_fail(attachment, code, fault->text);
 	else
 		make_stream(attachment);
 }
@@ -260,10 +259,11 @@ static void dataset_opened(struct catalog_waiter *waiter, int result, const stru
 		.sampler = &arguments->sampler,
 		.sampler_bytes =
 			quota_ring(attachment->core, attachment->session->connection.uid).bytes,
-		.size = !pipeline_has_size(arguments->pipeline) &&
+		.size = !pipeline_has_form(arguments->pipeline) &&
 			!dataset_has_pixels(attachment->entry->dataset) &&
 			!dataset_is_supplied(attachment->entry->dataset),
 		.exif = arguments->order.exif,
+		.form = pipeline_form(arguments->pipeline),
 	};
 	attach_bucketing(arguments, &wish.bucketing);
 	if (!preparation_is_needed(attachment->entry, &wish))

@@ -31,12 +31,21 @@ static int settle_pipeline(const struct settling *settling, struct fault *fault)
 	struct fault why;
 	uint32_t arrays;
 	if (dataset_arrays(dataset, &arrays)) /* no pictures, and no transforms of any */
-		return pipeline_settle(pipeline, 1, 1, fault) ? ERROR_PIPELINE : 0;
+		return pipeline_settle_channels(pipeline, 1, fault) ||
+				       pipeline_settle(pipeline, 1, 1, fault)
+			       ? ERROR_PIPELINE
+			       : 0;
 	if (dataset_has_pixels(dataset))
 		image = dataset_pixels(dataset, 0);
-	int r = image.channels ? pipeline_settle_numbers(pipeline, image.width, image.height,
-							 image.channels, &why)
-			       : pipeline_settle(pipeline, image.width, image.height, &why);
+	if (dataset_has_pixels(dataset) && pipeline_form(pipeline).type)
+		return fault_say(fault, ERROR_PIPELINE,
+				 "transforms: ReadAs and dtype uint16 are for files, and the "
+				 "samples of this dataset are arrays in memory: leave them out");
+	int r = pipeline_settle_channels(pipeline, size->channels, &why);
+	r = r		     ? r
+	    : image.channels ? pipeline_settle_numbers(pipeline, image.width, image.height,
+						       image.channels, &why)
+			     : pipeline_settle(pipeline, image.width, image.height, &why);
 	if (r == 0)
 		r = pipeline_check_work(pipeline, image.width, image.height,
 					settling->arguments->fields.views, &why);

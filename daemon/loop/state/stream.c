@@ -165,9 +165,11 @@ static bool stream_can_share(const struct stream *a, const struct stream *b)
 {
 	const struct stream_order *p = &a->order, *q = &b->order;
 	const struct decode_limits *l = &a->recipe.limits, *m = &b->recipe.limits;
-	return a->entry == b->entry && !a->alone && !b->alone && !stream_inexact(a) &&
-	       p->shuffle == q->shuffle && p->order_seed == q->order_seed && p->first == q->first &&
-	       p->count == q->count && p->exif == q->exif && stream_same_samples(p, q) &&
+	const struct image_form f = pipeline_form(a->pipeline), g = pipeline_form(b->pipeline);
+	return a->entry == b->entry && f.type == g.type && f.channels == g.channels && !a->alone &&
+	       !b->alone && !stream_inexact(a) && p->shuffle == q->shuffle &&
+	       p->order_seed == q->order_seed && p->first == q->first && p->count == q->count &&
+	       p->exif == q->exif && stream_same_samples(p, q) &&
 	       a->recipe.max_bytes == b->recipe.max_bytes && l->max_pixels == m->max_pixels &&
 	       l->max_coefficient_bytes == m->max_coefficient_bytes &&
 	       l->max_scans == m->max_scans && l->deadline_ms == m->deadline_ms;

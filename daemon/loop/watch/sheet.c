@@ -27,10 +27,10 @@ struct chosen {
 
 /* Layout of the array of a sample, and the size at which it is shown. */
 struct grid {
-	enum { BYTES, HALVES, BRAINS, SINGLES } type; /* BRAINS: bfloat16 */
-	uint32_t height, width, channels;	      /* of the array */
-	size_t channel;				      /* numbers from one to the next */
-	uint32_t rows, columns;			      /* shown */
+	enum { BYTES, WORDS, HALVES, BRAINS, SINGLES } type; /* BRAINS: bfloat16 */
+	uint32_t height, width, channels;		     /* of the array */
+	size_t channel;					     /* numbers from one to the next */
+	uint32_t rows, columns;				     /* shown */
 	size_t row_at[SHEET_EDGE], column_at[SHEET_EDGE];
 	float least[COLOURS], factor[COLOURS]; /* from numbers to bytes */
 };
@@ -74,6 +74,7 @@ static void grid_init(struct grid *grid, const struct stream *stream)
 	const uint32_t *shape = output.shape;
 	*grid = (struct grid){
 		.type = strcmp(output.dtype, "uint8") == 0	? BYTES
+			: strcmp(output.dtype, "uint16") == 0	? WORDS
 			: strcmp(output.dtype, "float16") == 0	? HALVES
 			: strcmp(output.dtype, "bfloat16") == 0 ? BRAINS
 								: SINGLES,
@@ -124,6 +125,10 @@ static void read_row(const struct grid *grid, const void *array, uint32_t y, uin
 	case BYTES:
 		for (uint32_t x = 0; x < grid->columns; x++)
 			out[x] = bytes[at[x]];
+		break;
+	case WORDS:
+		for (uint32_t x = 0; x < grid->columns; x++)
+			out[x] = halves[at[x]];
 		break;
 	case HALVES:
 		for (uint32_t x = 0; x < grid->columns; x++)

@@ -123,6 +123,15 @@ static int crops_parse(struct crops *crops, const struct value *transforms,
 				 CROPS_MAX);
 	for (uint32_t i = 0; i < value_count(list) && r == 0; i++)
 		r = crops_add(crops, value_item(list, i), maker, fault);
+	for (uint32_t i = 1; i < crops->count && r == 0; i++) {
+		const struct image_form form = crops->crop[i].pipeline->list.wide;
+		const struct image_form first = crops_form(crops);
+		if (form.type != first.type || form.channels != first.channels)
+			r = fault_say(fault, CROPS_E_VALUE,
+				      "Crops '%s' and '%s' read files in different ways: give "
+				      "each list the same ReadAs",
+				      crops->crop[0].name, crops->crop[i].name);
+	}
 	return r;
 }
 
@@ -147,6 +156,11 @@ int crops_each(const struct crops *crops, crop_function *function, const void *c
 			crop_fault(&crops->crop[i], r, &why, fault);
 	}
 	return r;
+}
+
+struct image_form crops_form(const struct crops *crops)
+{
+	return crops->crop[0].pipeline->list.wide;
 }
 
 bool crops_have_size(const struct crops *crops)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/fault.h"
+#include "base/image.h"
 #include "proto/value.h"
 
 struct packer;
@@ -52,6 +53,8 @@ int crops_new(struct crops **out, const struct value *transforms, const struct c
 typedef int crop_function(struct pipeline *pipeline, const void *context, struct fault *fault);
 int crops_each(const struct crops *crops, crop_function *function, const void *context,
 	       struct fault *fault);
+/* The form in which all lists want files to be read. */
+struct image_form crops_form(const struct crops *crops);
 /* As those of pipeline.h, for each list. */
 bool crops_have_size(const struct crops *crops);
 void crops_allow(struct crops *crops, bool draft, bool pillow_13);

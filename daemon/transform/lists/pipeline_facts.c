@@ -14,8 +14,10 @@ bool pipeline_takes_alpha(const struct pipeline *pipeline)
 	return pipeline->list.alpha;
 }
 
-bool pipeline_has_size(const struct pipeline *pipeline)
+bool pipeline_has_form(const struct pipeline *pipeline)
 {
+	if (pipeline->list.wide.type && !pipeline->list.wide.channels)
+		return false;
 	if (pipeline->crops)
 		return crops_have_size(pipeline->crops);
 	return pipeline->list.sized || pipeline->map.arrays ||

@@ -36,4 +36,5 @@ const struct transform_row transform_aspect_resize = {
 	.pictures_only = true,
 	.fixes_size = true,
 	.resizes = true,
+	.wide = true,
 };

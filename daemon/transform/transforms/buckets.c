@@ -151,5 +151,6 @@ const struct transform_row transform_buckets = {
 	.draw = draw,
 	.pictures_only = true,
 	.fixes_size = true,
+	.wide = true,
 };
 /* clang-format on */

@@ -26,4 +26,5 @@ const struct transform_row transform_center_crop = {
 	.parameters = {[SIZE] = COMMON_SIZE(PARAMETER_SIZE)},
 	.add = add,
 	.fixes_size = true,
+	.wide = true,
 };

@@ -8,4 +8,5 @@ const struct transform_row transform_compose = {
 	.name = "Compose",
 	.parameters = {COMMON_TRANSFORMS},
 	.holds = TRANSFORM_HOLDS_ALL,
+	.wide = true,
 };

@@ -49,4 +49,5 @@ const struct transform_row transform_five_crop = {
 	.fixes_size = true,
 	.refuses_size = true,
 	.views = 5,
+	.wide = true,
 };

@@ -84,4 +84,5 @@ const struct transform_row transform_pad = {
 	.pads = pads,
 	.fixes_size = true,
 	.refuses_size = true,
+	.wide = true,
 };

@@ -18,4 +18,5 @@ const struct transform_row transform_random_apply = {
 	.parameters = {[TRANSFORMS_INSIDE] = COMMON_TRANSFORMS, [P] = COMMON_P(0.5)},
 	.holds = TRANSFORM_HOLDS_ALL_OR_NONE,
 	.choose = choose,
+	.wide = true,
 };

@@ -40,4 +40,5 @@ const struct transform_row transform_random_choice = {
 		},
 	.holds = TRANSFORM_HOLDS_ONE_OF,
 	.choose = choose,
+	.wide = true,
 };

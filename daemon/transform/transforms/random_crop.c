@@ -71,4 +71,5 @@ const struct transform_row transform_random_crop = {
 	.draw = draw,
 	.fixes_size = true,
 	.refuses_size = true,
+	.wide = true,
 };

@@ -19,4 +19,5 @@ const struct transform_row transform_random_horizontal_flip = {
 	.name = "RandomHorizontalFlip",
 	.parameters = {[P] = COMMON_P(0.5)},
 	.draw = draw,
+	.wide = true,
 };

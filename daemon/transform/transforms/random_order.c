@@ -26,4 +26,5 @@ const struct transform_row transform_random_order = {
 	.parameters = {COMMON_TRANSFORMS},
 	.holds = TRANSFORM_HOLDS_SHUFFLED,
 	.choose = choose,
+	.wide = true,
 };

@@ -89,4 +89,5 @@ const struct transform_row transform_random_resized_crop = {
 	.draw = draw,
 	.pictures_only = true,
 	.fixes_size = true,
+	.wide = true,
 };

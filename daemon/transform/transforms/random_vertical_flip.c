@@ -19,4 +19,5 @@ const struct transform_row transform_random_vertical_flip = {
 	.name = "RandomVerticalFlip",
 	.parameters = {[P] = COMMON_P(0.5)},
 	.draw = draw,
+	.wide = true,
 };

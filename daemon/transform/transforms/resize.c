@@ -82,4 +82,5 @@ const struct transform_row transform_resize = {
 	.fixes_size = true,
 	.resizes = true,
 	.unsized = unsized,
+	.wide = true,
 };

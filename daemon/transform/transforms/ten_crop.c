@@ -30,4 +30,5 @@ const struct transform_row transform_ten_crop = {
 	.fixes_size = true,
 	.refuses_size = true,
 	.views = 10,
+	.wide = true,
 };

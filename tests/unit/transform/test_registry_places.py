@@ -44,6 +44,8 @@ def example(name):
 def text(transform):
     """Of a list with the transform, in one size."""
     size = {"name": "CenterCrop", "size": 24}
+    if transform["name"] == "ReadAs":
+        return Tool([transform, size]).text
     if transform["name"].endswith("Crop") and transform["name"] != "RandomIoUCrop":
         return Tool([transform]).text
     return Tool([size, transform, *[size] * (transform["name"] in UNSIZED)]).text

@@ -14,4 +14,5 @@ const struct transform_row transform_clamp_bounding_boxes = {
 	.name = "ClampBoundingBoxes",
 	.add = add,
 	.needs_boxes = true,
+	.wide = true,
 };

@@ -28,4 +28,5 @@ const struct transform_row transform_convert_bounding_box_format = {
 				   .choices = &format_choices}},
 	.add = add,
 	.needs_boxes = true,
+	.wide = true,
 };

@@ -46,4 +46,5 @@ const struct transform_row transform_fixed_size_crop = {
 		},
 	.draw = draw,
 	.fixes_size = true,
+	.wide = true,
 };

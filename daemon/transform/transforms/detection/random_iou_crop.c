@@ -192,4 +192,5 @@ const struct transform_row transform_random_iou_crop = {
 	.draw = draw,
 	.unsized = unsized,
 	.needs_boxes = true,
+	.wide = true,
 };

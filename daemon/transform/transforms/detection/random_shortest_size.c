@@ -51,4 +51,5 @@ const struct transform_row transform_random_shortest_size = {
 	.draw = draw,
 	.pictures_only = true,
 	.unsized = unsized,
+	.wide = true,
 };

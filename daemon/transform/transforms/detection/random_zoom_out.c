@@ -50,4 +50,5 @@ const struct transform_row transform_random_zoom_out = {
 		},
 	.draw = draw,
 	.unsized = unsized,
+	.wide = true,
 };

@@ -43,4 +43,5 @@ const struct transform_row transform_sanitize_bounding_boxes = {
 		},
 	.add = add,
 	.needs_boxes = true,
+	.wide = true,
 };

@@ -48,4 +48,5 @@ const struct transform_row transform_scale_jitter = {
 	.draw = draw,
 	.pictures_only = true,
 	.unsized = unsized,
+	.wide = true,
 };

@@ -3,8 +3,8 @@
 package dev.stoker;
 
 /**
- * The type of a field's numbers, as NumPy calls it; of pictures uint8, float16, bfloat16 or float32
- * (default).
+ * The type of a field's numbers, as NumPy calls it; of pictures uint8, uint16, float16, bfloat16,
+ * or float32.
  */
 public enum DType {
   /** Of a field. */
@@ -19,7 +19,7 @@ public enum DType {
   /** Of a field. */
   INT16("int16"),
 
-  /** Of a field. */
+  /** Numbers of 16 bits, as in the file. */
   UINT16("uint16"),
 
   /** Numbers of 2 bytes. */

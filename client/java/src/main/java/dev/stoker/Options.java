@@ -23,7 +23,7 @@ public final class Options {
     return this;
   }
 
-  /** Uint8, float16, bfloat16 or float32 (default). */
+  /** Uint8, uint16, float16, bfloat16, or float32. */
   public Options dtype(DType dtype) {
     request.put("dtype", dtype.toString());
     return this;
