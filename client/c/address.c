@@ -152,30 +152,33 @@ static int place_connect(const char *path, struct fault *fault)
 	return r;
 }
 
-int address_connect(enum address_socket socket, const char *given, char where_out[ADDRESS_MAX],
-		    struct fault *fault)
+void address_pass_over(struct address_search *search, int result, const struct fault *why)
 {
-	char places[ADDRESS_PLACES_MAX][ADDRESS_MAX], tried[512] = "";
-	size_t n = address_places(socket, given, places), used = 0;
-	int result = -ENOENT;
-	if (given && !*given)
+	size_t used = strlen(search->tried);
+	if (!search->result || search->result == -ENOENT)
+		search->result = result; /* a daemon that refuses says more than none */
+	snprintf(search->tried + used, sizeof(search->tried) - used, "%s%s", used ? "; " : "",
+		 why->text);
+}
+
+int address_connect(struct address_search *search, char where_out[ADDRESS_MAX], struct fault *fault)
+{
+	char places[ADDRESS_PLACES_MAX][ADDRESS_MAX];
+	size_t n = address_places(search->socket, search->given, places);
+	if (search->given && !*search->given)
 		return fault_say(fault, -EINVAL, "the path of the socket is empty");
 	if (n == 0)
 		return fault_say(fault, -ENAMETOOLONG,
 				 "the path of the socket is too long: it can have at most %d bytes",
 				 ADDRESS_MAX - 1);
-	for (size_t i = 0; i < n; i++) {
-		int fd = place_connect(places[i], fault);
+	while (search->next < n) {
+		const char *place = places[search->next++];
+		int fd = place_connect(place, fault);
 		if (fd >= 0) {
-			memcpy(where_out, places[i], ADDRESS_MAX);
+			memcpy(where_out, place, ADDRESS_MAX);
 			return fd;
 		}
-		if (result == -ENOENT)
-			result = fd; /* a daemon that refuses says more than none */
-		used += (size_t)snprintf(tried + used, sizeof(tried) - used, "%s%s",
-					 used ? "; " : "", fault->text);
-		if (used >= sizeof(tried))
-			used = sizeof(tried) - 1;
+		address_pass_over(search, fd, fault);
 	}
-	return fault_say(fault, result, "no stokerd answers: %s", tried);
+	return fault_say(fault, search->result, "no stokerd answers: %s", search->tried);
 }

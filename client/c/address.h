@@ -22,13 +22,25 @@ enum address_socket { ADDRESS_DATA, ADDRESS_CONTROL };
 size_t address_places(enum address_socket socket, const char *given,
 		      char out[ADDRESS_PLACES_MAX][ADDRESS_MAX]);
 
+/* A search for a daemon. The rest is zero. */
+struct address_search {
+	enum address_socket socket;
+	const char *given; /* borrowed; NULL: the usual places */
+	size_t next;	   /* place to try */
+	int result;	   /* why there is none so far; 0: none was tried */
+	char tried[512];   /* the same, for people */
+};
+
 /*
- * Connect to the first place that answers and can be trusted. Returns a non-blocking descriptor,
- * which the caller owns, or a negative errno, explained in `fault`: -ENOENT nobody listens,
- * -EACCES, -ETIMEDOUT its queue of connections stayed full. `where_out`: the path of that place.
+ * Connect to the next place that answers and can be trusted. Returns a non-blocking descriptor,
+ * which the caller owns, or a negative errno, explained in `fault` with all that was tried: -ENOENT
+ * nobody listens, -EACCES, -ETIMEDOUT its queue of connections stayed full. `where_out`: the path
+ * of that place.
  */
-int address_connect(enum address_socket socket, const char *given, char where_out[ADDRESS_MAX],
+int address_connect(struct address_search *search, char where_out[ADDRESS_MAX],
 		    struct fault *fault);
+/* That place is of no use, for this reason. */
+void address_pass_over(struct address_search *search, int result, const struct fault *why);
 
 /* May `uid` serve the socket at `path`? Root and the caller may; so may the owner of the directory,
  * unless another user could have made the directory. */

@@ -297,6 +297,7 @@ int attach_build(struct attach *out, const struct stoker_options *wish, struct s
 	out->reconnect_ms = options.reconnect_ms ? options.reconnect_ms : ATTACH_RECONNECT_MS;
 	if (out->reconnect_ms < 0 || options.like)
 		out->reconnect_ms = 0;
+	out->timeout_ms = options.attach_timeout_ms;
 	if (options.batch_size == 0)
 		return fault_say(fault, -EINVAL, "options: batch_size is missing");
 	if (packer_new(&out->dataset) < 0)

@@ -23,6 +23,7 @@ struct attach {
 	struct transforms transforms, sampler;
 	struct packer *dataset, *fields; /* owned */
 	int32_t reconnect_ms;		 /* 0: not at all */
+	uint32_t timeout_ms;		 /* of the attach in all; 0: none */
 	const char *resize;		 /* as asked for; NULL: it is not */
 	struct token token;		 /* to go on with; TOKEN_NULL: none */
 	const char *note;		 /* of the token, for people; NULL: nothing */

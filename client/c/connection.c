@@ -401,11 +401,19 @@ static int connection_wait_answer(struct connection *connection, const struct me
 				  int quiet_ms, bool keep, struct message *out, struct fault *fault)
 {
 	for (;;) {
-		int r = keep ? connection_receive_new(connection, quiet_ms, out, fault)
-			     : connection_receive(connection, quiet_ms, out, fault);
+		int64_t left = connection->until ? connection->until - clock_ms() : quiet_ms;
+		bool short_of_time = left < quiet_ms;
+		int wait_ms = short_of_time ? (int)(left > 0 ? left : 0) : quiet_ms;
+		int r = keep ? connection_receive_new(connection, wait_ms, out, fault)
+			     : connection_receive(connection, wait_ms, out, fault);
 		if (r == -EAGAIN) {
-			fault_say(fault, -ETIMEDOUT, "stokerd did not answer within %d s",
-				  quiet_ms / 1000);
+			if (short_of_time)
+				fault_say(fault, -ETIMEDOUT, "stokerd at %s did not answer in time",
+					  connection->where);
+			else
+				fault_say(fault, -ETIMEDOUT,
+					  "stokerd at %s did not answer within %d s",
+					  connection->where, quiet_ms / 1000);
 			return connection_lose(connection, -ETIMEDOUT, fault);
 		}
 		if (r)

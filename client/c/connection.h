@@ -25,7 +25,8 @@
 #include "proto/frame.h"
 #include "proto/message.h"
 
-#define CONNECTION_QUIET_MS 30000 /* longest wait for an answer that needs no work */
+#define CONNECTION_QUIET_MS 30000    /* longest wait for an answer that needs no work */
+#define CONNECTION_GREETING_MS 10000 /* ... and for the first, before another socket is tried */
 
 struct connection {
 	int socket;		 /* owned; -1: closed */
@@ -49,7 +50,8 @@ struct connection {
 	bool likes;		/* it knows the field like; likewise */
 	uint32_t seq;
 	struct pulse pulse;
-	int lost; /* the errno that closed it; 0: never opened */
+	int64_t until; /* of clock_ms(): no answer is waited for any longer; 0: no limit */
+	int lost;      /* the errno that closed it; 0: never opened */
 	struct fault why;
 	uint8_t frame[PROTO_FRAME_MAX + FRAME_HEAD];
 };

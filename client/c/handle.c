@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client/c/address.h"
+#include "client/c/clock.h"
 #include "client/c/sent_fds.h"
 
 #define ATTACH_QUIET_MS 60000 /* the daemon says PROGRESS more often than this */
@@ -77,6 +78,24 @@ void handle_forget_ring(struct stoker *stoker)
 	stoker->attachment++; /* batches that are held belong to an earlier one now */
 }
 
+/* Connect to the first daemon that answers: one that is silent is passed over. */
+static int handle_greet(struct stoker *stoker, struct message *welcome_out)
+{
+	struct address_search search = {.socket = ADDRESS_DATA, .given = stoker->socket};
+	for (;;) {
+		pthread_mutex_unlock(&stoker->lock);
+		int fd = address_connect(&search, stoker->connection.where, &stoker->fault);
+		pthread_mutex_lock(&stoker->lock);
+		if (fd < 0)
+			return fd;
+		int r = connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION,
+					CONNECTION_GREETING_MS, welcome_out, &stoker->fault);
+		if (r != -ETIMEDOUT)
+			return r;
+		address_pass_over(&search, r, &stoker->fault);
+	}
+}
+
 int handle_open(struct stoker *stoker)
 {
 	struct message welcome;
@@ -84,16 +103,10 @@ int handle_open(struct stoker *stoker)
 	stoker->connected++;
 	stoker->last_lease = 0;
 	watch_forget(&stoker->watch);
-	pthread_mutex_unlock(&stoker->lock);
-	int fd = address_connect(ADDRESS_DATA, stoker->socket, stoker->connection.where,
-				 &stoker->fault);
-	pthread_mutex_lock(&stoker->lock);
-	if (fd < 0)
-		return fd;
-	int r = connection_open(&stoker->connection, fd, "libstoker " STOKER_VERSION,
-				CONNECTION_QUIET_MS, &welcome, &stoker->fault);
+	int r = handle_greet(stoker, &welcome);
 	if (r == 0) {
-		stoker->connection.takes_fds = sent_fds_is_wanted(fd, &welcome.welcome);
+		stoker->connection.takes_fds =
+			sent_fds_is_wanted(stoker->connection.socket, &welcome.welcome);
 		stoker->connection.takes_credentials =
 			connection_can(&welcome.welcome, "credentials");
 		stoker->connection.resizes = connection_can(&welcome.welcome, "pillow-13");
@@ -150,7 +163,8 @@ int handle_ask_attach(struct stoker *stoker, struct message *request, struct mes
 				    reply_out->attached.bytes, reply_out->attached.ring);
 }
 
-int handle_ask_token(struct stoker *stoker, struct attach *attach, struct message *reply_out)
+static int handle_ask_for_token(struct stoker *stoker, struct attach *attach,
+				struct message *reply_out)
 {
 	struct message_attach *message = &attach->message.attach;
 	int r = handle_ask_attach(stoker, &attach->message, reply_out);
@@ -163,6 +177,14 @@ int handle_ask_token(struct stoker *stoker, struct attach *attach, struct messag
 		return r;
 	message->expect_description.size = 0;
 	return handle_ask_attach(stoker, &attach->message, reply_out);
+}
+
+int handle_ask_token(struct stoker *stoker, struct attach *attach, struct message *reply_out)
+{
+	stoker->connection.until = attach->timeout_ms ? clock_ms() + attach->timeout_ms : 0;
+	int r = handle_ask_for_token(stoker, attach, reply_out);
+	stoker->connection.until = 0;
+	return r;
 }
 
 int stoker_array(const struct stoker *stoker, uint32_t number, struct stoker_array *array_out)

@@ -220,12 +220,15 @@ struct stoker_options {
 	const char *dataset_pure;
 	/* As expect_dataset: the `names` of the info that a place is to go on with. */
 	const char *expect_names;
+	/* How long stoker_attach() waits in all, in milliseconds; -ETIMEDOUT after that, and the
+	 * connection is closed. 0: as long as the daemon reports progress. */
+	uint32_t attach_timeout_ms;
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                 \
 	}
 
 /* A field: an array that every sample has, in C order, without gaps, in the byte order of the

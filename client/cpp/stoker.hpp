@@ -325,7 +325,8 @@ struct options {
 	/* end */
 	std::optional<token> resume; /* begin where this says; it must be of the same stream */
 	std::chrono::milliseconds reconnect{60000}; /* 0: do not wait for a daemon that went away */
-	std::vector<stk::credentials> credentials;  /* sent wherever it connects */
+	std::chrono::milliseconds attach_timeout{0}; /* stk::timeout after that; 0: no limit */
+	std::vector<stk::credentials> credentials;   /* sent wherever it connects */
 };
 
 namespace detail
@@ -377,6 +378,7 @@ class c_options
 		options_.expect_description = text(from.expect_description);
 		set_secret(from);
 		/* end */
+		options_.attach_timeout_ms = std::uint32_t(from.attach_timeout.count());
 		options_.reconnect_ms =
 			from.reconnect.count() > 0 ? int32_t(from.reconnect.count()) : -1;
 		if (from.resume)

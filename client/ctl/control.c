@@ -46,9 +46,10 @@ int control_open_at(struct control *control, enum address_socket which, const ch
 		    int quiet_ms)
 {
 	struct message welcome;
+	struct address_search search = {.socket = which, .given = socket};
 	memset(control, 0, sizeof(*control));
 	connection_init(&control->connection);
-	int fd = address_connect(which, socket, control->connection.where, &control->fault);
+	int fd = address_connect(&search, control->connection.where, &control->fault);
 	if (fd < 0)
 		return fd;
 	int r = connection_open(&control->connection, fd, "stokerctl " STOKER_VERSION, quiet_ms,

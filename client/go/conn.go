@@ -27,6 +27,7 @@ import (
 const (
 	replyTime  = 30 * time.Second // for a reply that needs no work, and for the rest of a frame
 	dialTime   = 10 * time.Second
+	greetTime  = 10 * time.Second // then the next socket is tried
 	quietTime  = 60 * time.Second // an ATTACH reports progress more often
 	inboxMax   = 65536
 	endingCode = 19 // errors up to this one end the connection
@@ -105,12 +106,13 @@ func dialPath(ctx context.Context, path string, logger *slog.Logger) (*conn, err
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	go c.read()
-	welcome, err := c.request(ctx, replyTime, "hello", "welcome", map[string]any{
+	welcome, err := c.request(ctx, greetTime, "hello", "welcome", map[string]any{
 		"version_min": uint64(protoVersion), "version_max": uint64(protoVersion), "client": client},
 		nil)
 	if err != nil {
 		c.close()
-		if errors.Is(err, ErrDisconnected) {
+		silent := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+		if silent || errors.Is(err, ErrDisconnected) {
 			err = fmt.Errorf("%w: %s does not answer: %w", ErrUnavailable, path, err)
 		}
 		return nil, err

@@ -253,7 +253,7 @@ func (r *Reader) Batches(ctx context.Context) iter.Seq2[*Batch, error] {
 			if err == io.EOF {
 				return
 			}
-			more := yield(batch, err)
+			more := guarded(yield, batch, err)
 			if batch != nil && !batch.kept {
 				batch.Release()
 			}
@@ -494,7 +494,6 @@ func (r *Reader) Close() error {
 		r.conn.close()
 	}
 	r.ring.drop()
-	r.ring = nil
 	r.given.close()
 	return nil
 }

@@ -334,6 +334,6 @@ func (r *ring) use() *ring {
 // drop unmaps it with the last user.
 func (r *ring) drop() {
 	if r != nil && r.users.Add(-1) == 0 {
-		_ = unix.Munmap(r.memory)
+		gone.unmap(r.memory)
 	}
 }

@@ -110,6 +110,7 @@ stk::options options_of(const stoker_options &from)
 	if (from.echo_window)
 		out.echo_window = from.echo_window;
 	out.views = from.views;
+	out.attach_timeout = std::chrono::milliseconds(from.attach_timeout_ms);
 	if (from.reconnect_ms)
 		out.reconnect = std::chrono::milliseconds(from.reconnect_ms);
 	return out;

@@ -87,8 +87,8 @@ class Run:
             options["subset"] = (options.pop("subset_start", 0), options.pop("subset_stop", None))
         if "reconnect_ms" in request:
             options["reconnect"] = max(0, request["reconnect_ms"] / 1000)
-        if "timeout_ms" in request:
-            options["timeout"] = request["timeout_ms"] / 1000
+        if "timeout_ms" in request or "attach_timeout_ms" in request:  # one for both
+            options["timeout"] = request.get("timeout_ms", request.get("attach_timeout_ms")) / 1000
         if "transport" in request:
             options["transport"] = request["transport"]
         self.loader = self.node.loader(self.dataset, **options)

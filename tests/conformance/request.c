@@ -279,6 +279,8 @@ void request_read(struct request *out, const char *text)
 	if (json_object_get(root, "reconnect_ms"))
 		out->options.reconnect_ms =
 			(int32_t)json_integer_value(json_object_get(root, "reconnect_ms"));
+	out->options.attach_timeout_ms =
+		(uint32_t)number_of(json_object_get(root, "attach_timeout_ms"));
 	if (json_object_get(root, "timeout_ms"))
 		out->timeout_ms = (int)json_integer_value(json_object_get(root, "timeout_ms"));
 	out->take = number_of(json_object_get(root, "take"));

@@ -116,6 +116,13 @@ def test_no_batch_in_time(client, fake):
     assert client.start(fake.path, ATTACH, timeout_ms=300).fails("timeout")
 
 
+def test_no_attach_in_time(client, fake):
+    """The daemon reports progress, and no end of it."""
+    fake.hooks["attach"] = lambda peer, fields: peer.say(
+        "progress", seq=fields["seq"], what="indexing", done=1) or True
+    client.start(fake.path, ATTACH, attach_timeout_ms=300).fails("timeout")
+
+
 def test_it_dies_again_and_again(client, fake):
     """... without a batch: given up after reconnect_ms."""
     fake.hooks["say_batch"] = lambda peer, fields: peer.sock.shutdown(2) or b""

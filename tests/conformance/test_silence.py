@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A daemon that is stopped (SIGSTOP, a frozen cgroup): who waits for it says so after five seconds,
 once, and goes on when it does. One that works, and has no batch yet, answers PING and is not named.
+One that greets nobody within ten seconds is passed over.
 
 All clients wait at the same time, and are then looked at one by one."""
 
 import contextlib
 import signal
+import socket
 import threading
 import time
 
@@ -16,7 +18,7 @@ from fake_daemon import fake_daemon
 from test_hostile import ATTACH
 
 STOP_S = 7
-START_S = 20  # for all of them to start and to say it; they wait 30 s for a greeting
+GREET_S = 6.5  # that a made daemon takes for it
 WORDS = "has not answered for 5 s: is it stopped, or is the machine busy? Waiting on"
 
 
@@ -64,15 +66,26 @@ def fixture_at_a_batch(those, sleeper, stream):
     return runs
 
 
+def greet_late(peer, _, known=set()):  # pylint: disable=dangerous-default-value
+    """... each process once: Python's says HELLO twice."""
+    process = peer.sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    if process not in known:
+        known.add(process)
+        time.sleep(GREET_S)
+
+
 @pytest.fixture(scope="module", name="at_first")
-def fixture_at_first(those, sleeper, stream, at_a_batch):  # pylint: disable=unused-argument
-    """It is stopped where all say HELLO."""
-    with stopped(sleeper):
-        runs = {name: client.start(sleeper.socket, stream()) for name, client in those.items()}
-        until = time.monotonic() + START_S
-        while time.monotonic() < until and not all(lines(run) for run in runs.values()):
-            time.sleep(0.1)
-    return runs
+def fixture_at_first(those, tmp_path_factory):
+    """Two made daemons, of which one greets late and one never: runs and socket of each."""
+    with fake_daemon(str(tmp_path_factory.mktemp("late"))) as late, \
+            fake_daemon(str(tmp_path_factory.mktemp("never"))) as never:
+        late.hooks["hello"] = greet_late
+        never.hooks["hello"] = lambda peer, fields: True
+        runs = [{name: client.start(daemon.path, ATTACH) for name, client in those.items()}
+                for daemon in (late, never)]
+        for run in [*runs[0].values(), *runs[1].values()]:
+            run.process.wait(conftest.program.END_S)
+        yield (runs[0], late.path), (runs[1], never.path)
 
 
 @pytest.fixture(scope="module", name="busy")
@@ -111,10 +124,19 @@ def test_where_a_batch_is_due(client, sleeper, stream, truth, at_a_batch):
     assert run.said("end")[0]["reconnects"] == "0"
 
 
-def test_at_the_first_words(client, sleeper, stream, truth, at_first):
-    run, said = finished(client, at_first)
-    assert len(said) == 1 and f"stokerd at {sleeper.socket} {WORDS}" in said[0]
-    assert run.batches == truth(stream())[2]
+def test_late_greeting(client, at_first):
+    runs, path = at_first[0]
+    run, said = finished(client, runs)
+    assert len(said) == 1 and f"stokerd at {path} {WORDS}" in said[0]
+    assert len(run.batches) == 5
+
+
+def test_no_greeting(client, at_first):
+    """Another socket would be tried; there is none, and the error names this one."""
+    runs, path = at_first[1]
+    if client.name not in runs:
+        pytest.skip("it is not built here")
+    assert path in runs[client.name].fails("unavailable", "timeout")
 
 
 def test_busy(client, busy):

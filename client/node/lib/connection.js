@@ -23,7 +23,7 @@ import { VERSION } from "./tables.js";
 
 export const CLIENT_VERSION = "0.1.0";
 const REPLY_MS = 30_000; // for a reply that needs no work, and for the rest of a frame
-const CONNECT_MS = 10_000;
+const CONNECT_MS = 10_000; // to be greeted, too: then the next socket is tried
 const INBOX_MAX = 65_536;
 const ENDING_CODE = 19; // errors up to this one end the connection
 const OTHERS_MAY_WRITE = 0o002;
@@ -50,11 +50,11 @@ export function passes(error) {
 }
 
 /** Connect to the first socket that answers, and say HELLO. */
-export async function connect(given, warn) {
+export async function connect(given, warn, until) {
   const tried = [];
   for (const path of places(given)) {
     try {
-      return await open(path, warn);
+      return await open(path, warn, until);
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
       tried.push(error.message);
@@ -63,8 +63,9 @@ export async function connect(given, warn) {
   throw new UnavailableError(`no stokerd answers: ${tried.join("; ")}`);
 }
 
-async function open(path, warn) {
+async function open(path, warn, until) {
   const connection = new Connection(...(await socketTo(path, Date.now() + CONNECT_MS)));
+  connection.until = until;
   connection.silent = () =>
     warn(
       `stokerd at ${path} has not answered for ${SAY_MS / 1000} s: is it stopped, or is the ` +
@@ -74,7 +75,7 @@ async function open(path, warn) {
     const client = `stoker-node ${CLIENT_VERSION}`;
     const versions = { version_min: VERSION, version_max: VERSION };
     const hello = { ...versions, client };
-    const { capabilities } = await connection.request("hello", "welcome", hello);
+    const { capabilities } = await connection.request("hello", "welcome", hello, CONNECT_MS);
     connection.pulse.greeted = true;
     const can = (what) => Array.isArray(capabilities) && capabilities.includes(what);
     connection.takesGiven = connection.passesDescriptors && can("descriptors");
@@ -83,7 +84,8 @@ async function open(path, warn) {
     return connection;
   } catch (error) {
     connection.close();
-    if (error instanceof DisconnectedError || error instanceof TimeoutError) {
+    const silent = error instanceof TimeoutError && performance.now() < until;
+    if (error instanceof DisconnectedError || silent) {
       throw new UnavailableError(`${path} does not answer: ${error.message}`);
     }
     throw error;
@@ -191,6 +193,7 @@ export class Connection {
     this.waiting = null; // tells who waits that there is news
     this.error = null; // why it ended
     this.fatal = false; // what came before counts no more, and nobody comes back
+    this.until = Number.POSITIVE_INFINITY; // no request waits any longer
     this.partial = null; // a timer for the rest of a frame
     socket.on("data", (data) => this.received(data));
     socket.on("end", () => this.ended(new DisconnectedError("stokerd closed the connection")));
@@ -249,14 +252,16 @@ export class Connection {
     for (;;) {
       let message;
       try {
-        message = await this.receive(quiet, (other) => other.seq === seq);
+        const left = Math.min(quiet, this.until - performance.now());
+        message = await this.receive(left, (other) => other.seq === seq);
       } catch (error) {
         this.close();
         throw error;
       }
       if (!message) {
         this.close();
-        throw new TimeoutError(`stokerd did not answer ${name} within ${quiet} ms`);
+        const late = performance.now() >= this.until ? "in time" : `within ${quiet} ms`;
+        throw new TimeoutError(`stokerd did not answer ${name} ${late}`);
       }
       if (message.type === "error") throw RequestError.of(message);
       if (message.type === reply) return message;

@@ -5,8 +5,8 @@ import { connect } from "./connection.js";
 import { OptionError } from "./errors.js";
 
 /** A connection over which they were sent. */
-export async function connectWith({ socket, credentials = [] }, warn) {
-  const connection = await connect(socket, warn);
+export async function connectWith({ socket, credentials = [] }, warn, until) {
+  const connection = await connect(socket, warn, until);
   try {
     await sendCredentials(connection, credentials);
   } catch (error) {

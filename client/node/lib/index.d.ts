@@ -86,6 +86,8 @@ export interface Settings {
   socket?: string;
   /** How long to wait for a daemon that went away. Default 60000; 0: not at all. */
   reconnectMs?: number;
+  /** How long attach() waits in all. Default: as long as the daemon reports progress. */
+  attachTimeoutMs?: number;
   /** How long next() waits for a batch. Default: for ever. */
   timeoutMs?: number;
   /** Told what people should know. Default: console.warn. */

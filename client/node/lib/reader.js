@@ -72,11 +72,13 @@ export class Reader {
   }
 
   async begin() {
-    this.#connection = await this.#connect();
+    const { attachTimeoutMs = Number.POSITIVE_INFINITY } = this.#settings;
+    this.#connection = await this.#connect(performance.now() + attachTimeoutMs);
     const request = this.#request;
     const { resizes } = this.#connection;
     this.#resize = settleResize(request, this.#token, resizes, (text) => this.#warn(text));
     const attached = await this.#attach(request);
+    this.#connection.until = Number.POSITIVE_INFINITY;
     this.#attached = attached;
     this.#share = new Share(request, attached.samples, this.#ring.sized);
     this.#at = { epoch: request.epoch ?? 0, position: request.position ?? 0 };
@@ -516,8 +518,8 @@ export class Reader {
     if (this.#closed) throw new StokerError("the reader is closed", "closed");
   }
 
-  #connect() {
-    return connectWith(this.#settings, (text) => this.#warn(text));
+  #connect(until = Number.POSITIVE_INFINITY) {
+    return connectWith(this.#settings, (text) => this.#warn(text), until);
   }
 
   #warn(text) {

@@ -50,6 +50,9 @@ class Program {
   async run() {
     const settings = { socket, onWarning: (text) => console.error(text) };
     if (request.reconnect_ms !== undefined) settings.reconnectMs = request.reconnect_ms;
+    if (request.attach_timeout_ms !== undefined) {
+      settings.attachTimeoutMs = request.attach_timeout_ms;
+    }
     if (request.timeout_ms !== undefined) settings.timeoutMs = request.timeout_ms;
     settings.credentials = credentialsOf(request.credentials);
     this.reader = await attach(optionsOf(request.attach), settings);

@@ -202,7 +202,10 @@ impl Program {
             client.reconnect = Duration::from_millis(number(wait));
         }
         client.credentials = credentials(&request["credentials"]);
-        let reader = client.attach(options)?;
+        let reader = match request.get("attach_timeout_ms") {
+            Some(limit) => client.attach_within(options, Duration::from_millis(number(limit)))?,
+            None => client.attach(options)?,
+        };
         Ok(Program { request, reader, held: VecDeque::new(), taken: 0 })
     }
 

@@ -32,6 +32,7 @@ use crate::tables;
 use crate::token::PILLOW_13;
 
 const REPLY: Duration = Duration::from_secs(30);
+const GREETING: Duration = Duration::from_secs(10); // then the next socket is tried
 const INBOX_MAX: usize = 65_536;
 const ENDING_CODE: u64 = 19; // errors up to this one end the connection
 const DESCRIPTORS_MAX: usize = 8;
@@ -107,8 +108,10 @@ pub(crate) struct Connection {
     descriptors: VecDeque<OwnedFd>,
     inbox: VecDeque<Message>,
     partial: Option<Instant>, // when a frame began that is not whole yet
-    ended: Option<Error>,     // why
-    fatal: bool,              // what came before counts no more, and nobody comes back
+    /// When no request waits any longer.
+    pub until: Option<Instant>,
+    ended: Option<Error>, // why
+    fatal: bool,          // what came before counts no more, and nobody comes back
 }
 
 fn places(given: Option<&Path>) -> Vec<PathBuf> {
@@ -148,10 +151,14 @@ fn system(errno: Errno) -> Cause {
 
 impl Connection {
     /// Connect to the first socket that answers, and say HELLO.
-    pub fn open(given: Option<&Path>, warn: &Warn) -> Result<Connection, Error> {
+    pub fn open(
+        given: Option<&Path>,
+        warn: &Warn,
+        until: Option<Instant>,
+    ) -> Result<Connection, Error> {
         let mut tried = Vec::new();
         for path in places(given) {
-            match Connection::open_at(&path, warn) {
+            match Connection::open_at(&path, warn, until) {
                 Err(Error::Unavailable(why)) => tried.push(why),
                 other => return other,
             }
@@ -162,7 +169,7 @@ impl Connection {
         Err(Error::Unavailable(cause.unwrap_or_else(|| text.into())))
     }
 
-    fn open_at(path: &Path, warn: &Warn) -> Result<Connection, Error> {
+    fn open_at(path: &Path, warn: &Warn, until: Option<Instant>) -> Result<Connection, Error> {
         let why = |cause: Cause| {
             let text = format!("cannot connect to {}: {cause}", path.display());
             Error::Unavailable(cause.with_text(text))
@@ -201,6 +208,7 @@ impl Connection {
             descriptors: VecDeque::new(),
             inbox: VecDeque::new(),
             partial: None,
+            until,
             ended: None,
             fatal: false,
         };
@@ -208,7 +216,7 @@ impl Connection {
         let client = concat!("stoker-rust ", env!("CARGO_PKG_VERSION"));
         let hello = [("version_min", version.clone()), ("version_max", version)];
         let hello = HashMap::from(hello).into_iter().chain([("client", client.into())]).collect();
-        match connection.request("hello", "welcome", hello, REPLY) {
+        match connection.request("hello", "welcome", hello, GREETING) {
             Ok(welcome) => {
                 connection.pulse.greeted = true;
                 connection.takes_given = peer.uid != geteuid() && welcome.can("descriptors");
@@ -217,7 +225,9 @@ impl Connection {
                 Ok(connection)
             }
             Err(Error::Disconnected(cause)) => Err(why(cause)),
-            Err(Error::Timeout(text)) => Err(why(text.into())),
+            Err(Error::Timeout(text)) if until.map_or(true, |until| Instant::now() < until) => {
+                Err(why(text.into()))
+            }
             Err(error) => Err(error),
         }
     }
@@ -263,10 +273,15 @@ impl Connection {
         self.link.write(&message::encode(name, values).map_err(Error::Option)?, given);
         loop {
             let wanted = |other: &Message| other.uint("seq") == seq;
-            let message = match self.receive_if(Some(Instant::now() + quiet), wanted)? {
+            let silent = Instant::now() + quiet;
+            let until = self.until.map_or(silent, |until| until.min(silent));
+            let message = match self.receive_if(Some(until), wanted)? {
                 Some(message) => message,
                 None => {
-                    let text = format!("stokerd did not answer {name} within {quiet:?}");
+                    let text = match until < silent {
+                        true => format!("stokerd did not answer {name} in time"),
+                        false => format!("stokerd did not answer {name} within {quiet:?}"),
+                    };
                     return Err(self.end(Error::Timeout(text)));
                 }
             };

@@ -78,13 +78,23 @@ impl std::fmt::Debug for Client {
 impl Client {
     /// Attach to a stream; waits while the daemon indexes the dataset.
     pub fn attach(&self, options: Options) -> Result<Reader, Error> {
+        self.attach_until(options, None)
+    }
+
+    /// The same, but [`Error::Timeout`] after this time.
+    pub fn attach_within(&self, options: Options, timeout: Duration) -> Result<Reader, Error> {
+        self.attach_until(options, Some(Instant::now() + timeout))
+    }
+
+    fn attach_until(&self, options: Options, until: Option<Instant>) -> Result<Reader, Error> {
         let mut request = request_of(&options)?;
-        let mut connection = self.connect()?;
+        let mut connection = self.connect(until)?;
         let resize = token::settle_resize(&options, connection.resizes, &*self.warn)?;
         request.insert("resize", token::sent(&resize).into());
         let mut given = None;
         let (attached, identity) =
             attach(&mut connection, request, &mut given, options.token.as_ref(), &resize)?;
+        connection.until = None;
         let Some(ring) = attached.ring.clone() else {
             return Err(connection.broken("an ATTACHED without a ring"));
         };
@@ -120,8 +130,8 @@ impl Client {
         Ok(reader)
     }
 
-    fn connect(&self) -> Result<Connection, Error> {
-        let mut connection = Connection::open(self.socket.as_deref(), &self.warn)?;
+    fn connect(&self, until: Option<Instant>) -> Result<Connection, Error> {
+        let mut connection = Connection::open(self.socket.as_deref(), &self.warn, until)?;
         credentials::send(&mut connection, &self.credentials)?;
         Ok(connection)
     }

@@ -39,6 +39,7 @@ type request struct {
 	Measure     bool                       `json:"measure"`
 	ReconnectMS *int                       `json:"reconnect_ms"`
 	TimeoutMS   int                        `json:"timeout_ms"`
+	AttachMS    int                        `json:"attach_timeout_ms"`
 	Credentials credentials                `json:"credentials"`
 	Refresh     credentials                `json:"refresh"`
 }
@@ -116,7 +117,13 @@ func (p *program) run(socket string) error {
 	}
 	client.Credentials = p.Credentials.own()
 	ctx := context.Background()
-	if p.reader, err = client.Attach(ctx, options); err != nil {
+	attaching := ctx
+	if p.AttachMS > 0 {
+		var cancel context.CancelFunc
+		attaching, cancel = context.WithTimeout(ctx, time.Duration(p.AttachMS)*time.Millisecond)
+		defer cancel()
+	}
+	if p.reader, err = client.Attach(attaching, options); err != nil {
 		return err
 	}
 	defer p.reader.Close()

@@ -48,7 +48,7 @@ impl Reader {
     }
 
     fn reattach(&mut self) -> Result<bool, Error> {
-        self.connection = Some(self.client.connect()?);
+        self.connection = Some(self.client.connect(None)?);
         self.attach_at(self.at)
     }
 

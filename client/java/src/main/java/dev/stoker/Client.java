@@ -35,6 +35,11 @@ public record Client(
 
   /** Attach to a stream; waits while the daemon indexes the dataset. */
   public Reader attach(Options options) {
-    return new Reader(this, options);
+    return new Reader(this, options, null);
+  }
+
+  /** The same; after this time an exception with the reason "timeout". */
+  public Reader attach(Options options, Duration timeout) {
+    return new Reader(this, options, timeout);
   }
 }

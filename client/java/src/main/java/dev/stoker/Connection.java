@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -24,6 +25,7 @@ import java.util.function.Predicate;
  */
 final class Connection implements AutoCloseable {
   static final long REPLY_NS = 30_000_000_000L;
+  private static final long GREETING_NS = 10_000_000_000L; // then the next socket is tried
   private static final int INBOX_MAX = 65_536;
   private static final int ENDING_CODE = 19; // errors up to this one end the connection
   private static final int PATH_MOST = 107; // bytes, of an address
@@ -40,6 +42,7 @@ final class Connection implements AutoCloseable {
   private long seq;
   private long partial; // when a frame began that is not whole yet; 0: none did
   private StokerException ended; // why
+  private Long until; // no request waits any longer; null: no limit
   private boolean fatal; // what came before counts no more, and nobody comes back
   private boolean takesCredentials;
   boolean resizes; // it knows the word resize
@@ -73,11 +76,12 @@ final class Connection implements AutoCloseable {
   }
 
   /** Connect to the first socket that answers, and say HELLO. */
-  static Connection open(Path given, Consumer<String> warn) {
+  static Connection open(Path given, Consumer<String> warn, Duration timeout) {
+    Long until = timeout == null ? null : System.nanoTime() + timeout.toNanos();
     List<String> tried = new ArrayList<>();
     for (Path path : places(given)) {
       try {
-        return openAt(path, warn);
+        return openAt(path, warn, until);
       } catch (StokerException e) {
         if (!e.reason().equals("unavailable")) throw e;
         tried.add(e.getMessage());
@@ -87,19 +91,20 @@ final class Connection implements AutoCloseable {
     throw new StokerException("unavailable", "no stokerd answers: " + words);
   }
 
-  private static Connection openAt(Path path, Consumer<String> warn) {
+  private static Connection openAt(Path path, Consumer<String> warn, Long until) {
     Connection connection;
     try {
       connection = new Connection(wireTo(path), path, warn);
     } catch (IOException e) {
       throw new StokerException("unavailable", "cannot connect to " + path + ": " + e.getMessage());
     }
+    connection.until = until;
     try {
       Map<String, Object> hello = new HashMap<>();
       hello.put("version_min", (long) Tables.VERSION);
       hello.put("version_max", (long) Tables.VERSION);
       hello.put("client", "stoker-java " + Client.VERSION);
-      Message welcome = connection.request("hello", "welcome", hello, REPLY_NS);
+      Message welcome = connection.request("hello", "welcome", hello, GREETING_NS);
       connection.pulse.greet();
       List<?> able = welcome.value("capabilities") instanceof List<?> list ? list : List.of();
       connection.takesCredentials = able.contains(Text.of("credentials"));
@@ -110,7 +115,7 @@ final class Connection implements AutoCloseable {
     } catch (StokerException e) {
       connection.close();
       boolean silent = e.reason().equals("disconnected") || e.reason().equals("timeout");
-      if (!silent || e instanceof RequestException) throw e;
+      if (!silent || connection.isLate() || e instanceof RequestException) throw e;
       throw new StokerException("unavailable", path + " does not answer: " + e.getMessage());
     }
   }
@@ -232,6 +237,15 @@ final class Connection implements AutoCloseable {
     return takesGiven;
   }
 
+  /** Requests wait as long as the daemon reports progress. */
+  void unlimited() {
+    until = null;
+  }
+
+  private boolean isLate() {
+    return until != null && System.nanoTime() - until >= 0;
+  }
+
   /**
    * Send a request and wait for its reply; other messages stay. The daemon may say nothing for
    * {@code quiet} ns. A reply that is given up may still come, so the connection is then closed.
@@ -247,8 +261,9 @@ final class Connection implements AutoCloseable {
     values.put("seq", number);
     send(name, values, descriptors);
     while (true) {
-      Message message =
-          receive(System.nanoTime() + quiet, true, other -> other.number("seq") == number);
+      long silent = System.nanoTime() + quiet;
+      long most = until != null && until - silent < 0 ? until : silent;
+      Message message = receive(most, true, other -> other.number("seq") == number);
       if (message == null) {
         throw end(new StokerException("timeout", "stokerd did not answer " + name));
       }

@@ -49,18 +49,19 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   private long reconnects;
   private long moves;
 
-  Reader(Client client, Options options) {
+  Reader(Client client, Options options, Duration timeout) {
     this.client = client;
     request = options.request();
     token = options.token();
     if (token != null) begin();
     inflight = (Long) request.getOrDefault("inflight", 3L);
     credentials = List.copyOf(client.credentials());
-    connection = connect();
+    connection = connect(timeout);
     boolean good = false;
     try {
       resize = Token.settleResize(request, token, connection.resizes, this::warn);
       Message attached = attach(request);
+      connection.unlimited();
       samples = attached.number("samples");
       batches = attached.number("batches");
       share = Share.of(request, samples, ring.sized());
@@ -195,8 +196,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     return token.at(at);
   }
 
-  private Connection connect() {
-    Connection fresh = Connection.open(client.socket(), this::warn);
+  private Connection connect(Duration timeout) {
+    Connection fresh = Connection.open(client.socket(), this::warn, timeout);
     try {
       Credentials.send(fresh, credentials);
     } catch (StokerException e) {
@@ -396,7 +397,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
       if (tried) rest(limit, limited);
       tried = true;
       try {
-        connection = connect();
+        connection = connect(null);
         ended = !attachAt(at);
         reconnects++;
         warn("stokerd is back at epoch " + at.epoch());

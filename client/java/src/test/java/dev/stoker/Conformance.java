@@ -38,7 +38,8 @@ final class Conformance {
     if (request.containsKey("token")) {
       options.token(Token.parse(Json.write(request.get("token"))));
     }
-    reader = client.attach(options);
+    long limit = asked("attach_timeout_ms", 0);
+    reader = limit == 0 ? client.attach(options) : client.attach(options, Duration.ofMillis(limit));
   }
 
   private List<Credentials> credentials(String key) {
