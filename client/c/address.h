@@ -39,7 +39,7 @@ struct address_search {
  */
 int address_connect(struct address_search *search, char where_out[ADDRESS_MAX],
 		    struct fault *fault);
-/* That place is of no use, for this reason. */
+/* Go on behind that place, which is of no use for this reason. */
 void address_pass_over(struct address_search *search, int result, const struct fault *why);
 
 /* May `uid` serve the socket at `path`? Root and the caller may; so may the owner of the directory,

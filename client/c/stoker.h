@@ -218,11 +218,8 @@ struct stoker_options {
 
 	/* Of samples that producers make: "no": they may differ at each visit, and none is kept. */
 	const char *dataset_pure;
-	/* As expect_dataset: the `names` of the info that a place is to go on with. */
-	const char *expect_names;
-	/* How long stoker_attach() waits in all, in milliseconds; -ETIMEDOUT after that, and the
-	 * connection is closed. 0: as long as the daemon reports progress. */
-	uint32_t attach_timeout_ms;
+	const char *expect_names;   /* as expect_dataset: the `names` of the info */
+	uint32_t attach_timeout_ms; /* of all of it; 0: as long as the daemon reports progress */
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
@@ -338,7 +335,7 @@ STOKER_API int stoker_connect(struct stoker *stoker, const char *socket);
  *
  * 0; -EINVAL options, transforms or dataset are wrong, -ENOSPC no memory for the ring, -EDQUOT this
  * user has reached a limit of the daemon, -ESTALE dataset, pipeline or sampling are not the
- * expected ones, -EPERM not allowed, -ESHUTDOWN the daemon is stopping, -ETIMEDOUT it sends nothing
+ * expected ones, -EPERM not allowed, -ESHUTDOWN the daemon is stopping, -ETIMEDOUT it is too late
  * (the connection is closed), -EIO the daemon failed. */
 STOKER_API int stoker_attach(struct stoker *stoker, const struct stoker_options *options);
 
