@@ -90,37 +90,42 @@ static enum box_format format_of(const struct steps *steps)
 	return format;
 }
 
-static void annotation_box(const struct steps *steps, unsigned first, enum box_format format,
-			   float *numbers)
+static void annotation_box(const struct steps *steps, const struct tile *tile, unsigned first,
+			   enum box_format format, float *numbers)
 {
 	double box[4];
 	for (int i = 0; i < 4; i++)
 		box[i] = (double)numbers[i];
 	for (unsigned n = first; n < steps->count; n++)
 		box_move(&steps->step[n], box);
+	if (tile)
+		tile_move_box(tile, box);
 	box_convert(format, box);
 	/* No minus zero: fmin() may return either of two zeros. */
 	for (int i = 0; i < 4; i++)
 		numbers[i] = (float)box[i] + 0.0f;
 }
 
-static void annotation_point(const struct steps *steps, float *numbers)
+static void annotation_point(const struct steps *steps, const struct tile *tile, float *numbers)
 {
 	struct point point = {(double)numbers[0], (double)numbers[1]};
 	for (unsigned n = 0; n < steps->count; n++)
 		point = point_move(&steps->step[n], point);
+	if (tile)
+		point = (struct point){point.x + tile->x, point.y + tile->y};
 	numbers[0] = (float)point.x;
 	numbers[1] = (float)point.y;
 }
 
-void annotation_move(const struct steps *steps, float *numbers, uint32_t count, bool boxes)
+void annotation_move(const struct steps *steps, const struct tile *tile, float *numbers,
+		     uint32_t count, bool boxes)
 {
 	const enum box_format format = format_of(steps);
 	for (uint32_t i = 0; i < count; i++) {
 		if (boxes)
-			annotation_box(steps, 0, format, numbers + 4 * (size_t)i);
+			annotation_box(steps, tile, 0, format, numbers + 4 * (size_t)i);
 		else
-			annotation_point(steps, numbers + 2 * (size_t)i);
+			annotation_point(steps, tile, numbers + 2 * (size_t)i);
 	}
 }
 
@@ -128,16 +133,19 @@ void annotation_catch_up(struct steps *steps)
 {
 	struct boxes *boxes = &steps->boxes;
 	for (uint32_t i = 0; i < boxes->count && boxes->moved < steps->count; i++)
-		annotation_box(steps, boxes->moved, BOX_XYXY, boxes->numbers + 4 * (size_t)i);
+		annotation_box(steps, NULL, boxes->moved, BOX_XYXY, boxes->numbers + 4 * (size_t)i);
 	boxes->moved = steps->count;
 }
 
-void annotation_real(const struct steps *steps, int32_t width, int32_t height, float box[4])
+void annotation_real(const struct steps *steps, const struct tile *tile, int32_t width,
+		     int32_t height, float box[4])
 {
 	double real[4] = {0, 0, width, height};
 	for (unsigned n = 0; n < steps->count; n++)
 		if (steps->step[n].kind != STEP_BOXES)
 			box_move(&steps->step[n], real);
+	if (tile)
+		tile_move_box(tile, real);
 	for (int i = 0; i < 4; i++)
 		box[i] = (float)real[i] + 0.0f;
 }

@@ -40,7 +40,8 @@ static int check_gray(struct transform_list *list, struct fault *fault)
 				"channels (num_output_channels 3), or samples would differ",
 				transform->row->name);
 	}
-	if (list->gray && list->tensor_op_count > 0)
+	/* A mosaic, which would be the last, takes any. */
+	if (list->gray && list->tensor_op_count > 0 && !list->tensor_ops[0].row->meet)
 		return fault_say(fault, TRANSFORM_LIST_E_TRANSFORM,
 				 "transforms: %s needs three channels: give Grayscale "
 				 "num_output_channels 3",

@@ -24,6 +24,7 @@
 #include "base/image.h"
 #include "base/philox.h"
 #include "proto/value.h"
+#include "transform/tile.h"
 
 enum {
 	PIPELINE_E_TRANSFORM = 1,
@@ -209,15 +210,15 @@ int pipeline_apply_front(const struct pipeline *front, const struct image *image
 			 struct pipeline_scratch *scratch, struct front_picture *out,
 			 struct cancel *cancel);
 
-/* After pipeline_draw() and before pipeline_draft(): move boxes or points as the picture is moved;
- * see annotation.h. */
-void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint32_t count,
-		   bool boxes);
+/* After pipeline_draw() and before pipeline_draft(): move boxes or points as the picture is moved,
+ * and with a `tile` (or NULL) into its mosaic; see annotation.h. */
+void pipeline_move(const struct pipeline_scratch *scratch, const struct tile *tile, float *numbers,
+		   uint32_t count, bool boxes);
 
 /* After pipeline_draw() for a picture of width x height and before pipeline_draft(): the part of
- * the array that is picture, x0, y0, x1, y1. */
-void pipeline_real(const struct pipeline_scratch *scratch, int32_t width, int32_t height,
-		   float box[4]);
+ * the array that is picture, x0, y0, x1, y1; with a `tile` (or NULL), of its mosaic. */
+void pipeline_real(const struct pipeline_scratch *scratch, const struct tile *tile, int32_t width,
+		   int32_t height, float box[4]);
 /* After pipeline_draw(), with Buckets: what these cropped, x0, y0, x1, y1 in the picture as they
  * had resized it. */
 void pipeline_crop(const struct pipeline_scratch *scratch, float box[4]);
@@ -227,9 +228,16 @@ bool pipeline_pads(const struct pipeline *pipeline);
 /* The transform that masks, boxes and points cannot go through, by name; NULL: none. */
 const char *pipeline_bars(const struct pipeline *pipeline);
 
-/* Does the list end in MixUp or CutMix? Then the sample is mixed with the finished array and label
- * of its mix partner, the other sample of its pair. */
-bool pipeline_mixes(const struct pipeline *pipeline);
+/* Count of other samples that each is joined with. Does the list end in MixUp or CutMix, it is 1:
+ * the sample is mixed with the finished array and label of its mix partner, the other one of its
+ * pair. With Mosaic it is 3: those of its group of four. */
+uint32_t pipeline_partners(const struct pipeline *pipeline);
+/* With Mosaic: the tile of a corner in the mosaic of the sample `key`. */
+struct tile pipeline_tile(const struct pipeline *pipeline, const struct draw_key *key,
+			  unsigned corner);
+/* Copy what a tile shows of the array `from` into that of the mosaic. */
+void pipeline_place(const struct pipeline *pipeline, const struct tile *tile, const void *from,
+		    void *mosaic);
 void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, void *array,
 		  const void *partner, float *label, const float *partner_label, uint32_t classes);
 

@@ -187,16 +187,34 @@ void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, v
 		       classes);
 }
 
-void pipeline_move(const struct pipeline_scratch *scratch, float *numbers, uint32_t count,
-		   bool boxes)
+struct tile pipeline_tile(const struct pipeline *pipeline, const struct draw_key *key,
+			  unsigned corner)
 {
-	annotation_move(&scratch->steps, numbers, count, boxes);
+	return tensor_ops_tile(&pipeline->ops, key, &pipeline->output, corner);
 }
 
-void pipeline_real(const struct pipeline_scratch *scratch, int32_t width, int32_t height,
-		   float box[4])
+void pipeline_place(const struct pipeline *pipeline, const struct tile *tile, const void *from,
+		    void *mosaic)
 {
-	annotation_real(&scratch->steps, width, height, box);
+	const struct pipeline_output array = pipeline_output(pipeline);
+	const size_t pixels = (size_t)tile->width * (size_t)tile->height;
+	const size_t planes = pipeline->output.planes ? array.shape[0] : 1;
+	const size_t plane = array.bytes / planes;
+	for (size_t i = 0; i < planes; i++)
+		tile_copy(tile, plane / pixels, (const uint8_t *)from + i * plane,
+			  (uint8_t *)mosaic + i * plane);
+}
+
+void pipeline_move(const struct pipeline_scratch *scratch, const struct tile *tile, float *numbers,
+		   uint32_t count, bool boxes)
+{
+	annotation_move(&scratch->steps, tile, numbers, count, boxes);
+}
+
+void pipeline_real(const struct pipeline_scratch *scratch, const struct tile *tile, int32_t width,
+		   int32_t height, float box[4])
+{
+	annotation_real(&scratch->steps, tile, width, height, box);
 }
 
 void pipeline_crop(const struct pipeline_scratch *scratch, float box[4])

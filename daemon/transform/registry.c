@@ -9,7 +9,12 @@ const struct transform_row *const transform_rows[TRANSFORM_ROWS] = {TRANSFORMS(R
 
 bool transform_row_random(const struct transform_row *row)
 {
-	return row->draw || row->choose || row->generate || row->change || row->mix;
+	return row->draw || row->choose || row->generate || row->change || transform_row_joins(row);
+}
+
+bool transform_row_joins(const struct transform_row *row)
+{
+	return row->mix || row->meet;
 }
 
 bool transform_row_blocks_annotations(const struct transform_row *row)
@@ -54,12 +59,12 @@ static int check_parameters(const struct transform_row *row, struct fault *fault
 	return 0;
 }
 
-/* Count those of the eight members that are set; each row has exactly one. */
+/* Count those of the nine members that are set; each row has exactly one. */
 static unsigned count_roles(const struct transform_row *row)
 {
 	return (row->add != NULL) + (row->draw != NULL) + (row->holds != TRANSFORM_HOLDS_NOTHING) +
 	       row->to_tensor + (row->normalize != NULL) + (row->generate != NULL) +
-	       (row->change != NULL) + (row->mix != NULL);
+	       (row->change != NULL) + (row->mix != NULL) + (row->meet != NULL);
 }
 
 int transform_row_check(const struct transform_row *row, struct fault *fault)
@@ -71,7 +76,7 @@ int transform_row_check(const struct transform_row *row, struct fault *fault)
 	if (count_roles(row) != 1)
 		return say(row, fault,
 			   "exactly one of add, draw, holds, to_tensor, normalize, generate, "
-			   "change and mix must be set");
+			   "change, mix and meet must be set");
 	if (holds != (first->name && first->type == PARAMETER_TRANSFORMS))
 		return say(row, fault, "holds goes with a first parameter of PARAMETER_TRANSFORMS");
 	if ((holds && row->holds != TRANSFORM_HOLDS_ALL) != (row->choose != NULL))

@@ -63,7 +63,7 @@ struct transform_row {
 	 */
 	int (*check)(const struct transform *transform, struct fault *fault);
 
-	/* --- what it does: exactly one of these eight --- */
+	/* --- what it does: exactly one of these nine --- */
 
 	/* Appends its steps for a picture of steps->size, without random numbers. 0, or
 	 * STEPS_E_IMAGE with a message if it cannot take such a picture. */
@@ -87,6 +87,9 @@ struct transform_row {
 	 * of the pair. Returns the parts by which labels are mixed (transforms/mixing.h). */
 	struct mix_share (*mix)(const struct transform *transform, const struct draws *draws,
 				const struct output *output, void *array, const void *partner);
+	/* Draws the point, x and y, in which the finished arrays of four samples meet. */
+	void (*meet)(const struct transform *transform, const struct draws *draws, int32_t width,
+		     int32_t height, int32_t point_out[2]);
 
 	/* --- what belongs to one of them --- */
 
@@ -153,6 +156,8 @@ static inline bool transform_sizes(const struct transform *transform)
 }
 /* May its results differ from sample to sample of one picture? */
 bool transform_row_random(const struct transform_row *row);
+/* Does it make a sample of several, so that it is the last? */
+bool transform_row_joins(const struct transform_row *row);
 /* Can masks, boxes and points not be moved as it moves the picture? */
 bool transform_row_blocks_annotations(const struct transform_row *row);
 

@@ -44,6 +44,7 @@
 	X(trivial_augment_wide)                                                                    \
 	X(mix_up)                                                                                  \
 	X(cut_mix)                                                                                 \
+	X(mosaic)                                                                                  \
 	X(five_crop)                                                                               \
 	X(ten_crop)                                                                                \
 	X(random_iou_crop)                                                                         \

@@ -121,12 +121,22 @@ void tensor_ops_change(const struct tensor_ops *ops, const struct draw_key *key,
 	}
 }
 
-const struct transform *tensor_ops_mixer(const struct tensor_ops *ops)
+uint32_t tensor_ops_partners(const struct tensor_ops *ops)
 {
 	if (ops->count == 0)
-		return NULL;
+		return 0;
+	const struct transform_row *last = ops->transforms[ops->count - 1].row;
+	return last->meet ? TILES - 1 : last->mix ? 1 : 0;
+}
+
+struct tile tensor_ops_tile(const struct tensor_ops *ops, const struct draw_key *key,
+			    const struct output *output, unsigned corner)
+{
 	const struct transform *last = &ops->transforms[ops->count - 1];
-	return last->row->mix ? last : NULL;
+	const struct draws draws = draws_of(key, ops->index + ops->count - 1);
+	int32_t point[2];
+	last->row->meet(last, &draws, output->width, output->height, point);
+	return tile_of(corner, point[0], point[1], output->width, output->height);
 }
 
 /* The place of the one that mixes this pair: the only one, or what is chosen for the pair. */

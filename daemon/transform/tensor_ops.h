@@ -2,8 +2,8 @@
 /*
  * The end of a list of transforms, which works on arrays: a generator (ImageDataGenerator) makes
  * the array of the picture that the transforms before it have made; others change the array that is
- * made (RandomErasing) or mix it with that of a mix partner (MixUp). Their order was checked with
- * the list. Immutable once made; its scratch is one worker's.
+ * made (RandomErasing), mix it with that of a mix partner (MixUp) or make one of four (Mosaic).
+ * Their order was checked with the list. Immutable once made; its scratch is one worker's.
  */
 #ifndef STOKER_TRANSFORM_TENSOR_OPS_H
 #define STOKER_TRANSFORM_TENSOR_OPS_H
@@ -17,6 +17,7 @@
 #include "base/philox.h"
 #include "transform/keras/keras.h"
 #include "transform/output.h"
+#include "transform/tile.h"
 #include "transform/transform.h"
 
 struct tensor_ops {
@@ -62,8 +63,12 @@ int tensor_ops_generate(const struct tensor_ops *ops, const struct draw_key *key
 void tensor_ops_change(const struct tensor_ops *ops, const struct draw_key *key,
 		       const struct output *output, void *array);
 
-/* The transform that mixes, which is the last one, or stands in a choice that is; NULL: none. */
-const struct transform *tensor_ops_mixer(const struct tensor_ops *ops);
+/* Count of other samples that each is joined with: 1 where the last transform mixes, or is a choice
+ * of such, 3 of a mosaic, else 0. */
+uint32_t tensor_ops_partners(const struct tensor_ops *ops);
+/* The tile of a corner, in the mosaic of the sample `key`, if there are 3. */
+struct tile tensor_ops_tile(const struct tensor_ops *ops, const struct draw_key *key,
+			    const struct output *output, unsigned corner);
 /* Mix the partner's array and label of `classes` numbers into those of the sample `key`. */
 void tensor_ops_mix(const struct tensor_ops *ops, const struct draw_key *key,
 		    const struct output *output, void *array, const void *partner, float *label,

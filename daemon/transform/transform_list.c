@@ -186,7 +186,7 @@ static bool is_picture_op(const struct transform_row *row)
 
 static bool is_tensor_op(const struct transform_row *row)
 {
-	return row->generate || row->change || row->mix;
+	return row->generate || row->change || transform_row_joins(row);
 }
 
 static int check_fractions(struct check *check, const struct transform_row *row,
@@ -223,7 +223,7 @@ static int check_tensor_op(struct check *check, const struct transform *transfor
 				 "%s makes an array of the picture itself: it goes without "
 				 "ToTensor and Normalize",
 				 row->name);
-	if (last && last->mix)
+	if (last && transform_row_joins(last))
 		return check_say(check, fault, "%s stands after %s, which must be the last",
 				 row->name, last->name);
 	if (row->generate && last)

@@ -44,14 +44,21 @@ void chain_read(struct job *job, struct input *input, uint64_t sample, const str
 		source_read(input, job->recipe, sample, false, &job->staged);
 }
 
-void chain_read_partner(struct job *job)
+void chain_read_partners(struct job *job)
 {
-	const struct job *mixed = job;
-	while (mixed && !mixed->recipe->fields.mixes)
-		mixed = mixed->sharer;
-	if (mixed)
-		chain_read(job, &job->partner, job_sample(mixed->recipe, mixed->partner_entry),
-			   &mixed->partner_key);
+	uint32_t read = 0;
+	for (const struct job *joined = job; joined; joined = joined->sharer)
+		for (; read < joined->recipe->fields.partners; read++)
+			chain_read(job, &job->partner[read].own,
+				   job_sample(joined->recipe, joined->partner[read].entry),
+				   &joined->partner[read].key);
+	for (const struct job *joined = job; joined; joined = joined->sharer) {
+		const struct fields *fields = &joined->recipe->fields;
+		for (uint32_t i = 0; fields->mask && i < fields->partners; i++)
+			if (job->partner[i].own.source.outcome == JOB_DONE)
+				source_read_mask(&job->partner[i].mask, joined->recipe,
+						 job->partner[i].own.sample, &job->staged);
+	}
 }
 
 void chain_read_mask(struct job *job, uint64_t sample)

@@ -13,7 +13,7 @@
  * if one does (all have the same), and the sample's mask if a job has that field. */
 void chain_read(struct job *job, struct input *input, uint64_t sample,
 		const struct draw_key *place);
-void chain_read_partner(struct job *job);
+void chain_read_partners(struct job *job);
 void chain_read_mask(struct job *job, uint64_t sample);
 
 /* Write the images of all jobs from `input`, and their masks, and set the outcomes. */

@@ -162,14 +162,52 @@ void fields_join(struct fields *fields, const struct fields *other)
 			fields->field[i].bytes = other->field[i].bytes;
 }
 
-uint32_t fields_instances(const struct fields *fields)
-{
-	return fields->field[fields->instances].shape[fields->views > 1 ? 1 : 0];
-}
-
 size_t fields_view_bytes(const struct fields *fields, uint32_t field)
 {
 	return fields->field[field].bytes / fields->views;
+}
+
+/* Does each of the four samples of a mosaic have its own in this field? */
+static bool field_has_tiles(const struct fields *fields, uint32_t field)
+{
+	if (fields->partners != TILES - 1)
+		return false;
+	if (field < FIELD_FURTHER)
+		return field == FIELD_LABEL && !fields->classes;
+	return field != fields->mask;
+}
+
+size_t fields_tile_bytes(const struct fields *fields, uint32_t field)
+{
+	return field_has_tiles(fields, field) ? fields->field[field].bytes / TILES : 0;
+}
+
+uint32_t fields_instances(const struct fields *fields)
+{
+	uint32_t count = fields->field[fields->instances].shape[fields->views > 1 ? 1 : 0];
+	return field_has_tiles(fields, fields->instances) ? count / TILES : count;
+}
+
+/* Have each field hold what its four samples have: lists and masks of instances one behind the
+ * other, and of all else an array of four. */
+static void fields_make_mosaic(struct fields *fields, const struct columns *columns)
+{
+	for (uint32_t i = 0; i < fields->count; i++) {
+		struct field *field = &fields->field[i];
+		const unsigned column = fields->columns[i];
+		if (!field_has_tiles(fields, i))
+			continue;
+		field->bytes *= TILES;
+		const bool lists = column != FIELD_NO_COLUMN && field->dims > 0 &&
+				   columns->column[column].kind != COLUMN_BYTES;
+		if (!lists) {
+			memmove(field->shape + 1, field->shape,
+				field->dims * sizeof(*field->shape));
+			field->shape[0] = 1;
+			field->dims++;
+		}
+		field->shape[0] *= TILES;
+	}
 }
 
 static int fields_add_label(struct fields *fields, const struct dataset *dataset,
@@ -187,7 +225,7 @@ static int fields_add_label(struct fields *fields, const struct dataset *dataset
 			"%s needs classes, but the labels of this dataset are numbers: use "
 			"an image folder or another dataset with classes (shards: say how many, "
 			"classes = 1000)",
-			fields->mixes ? pipeline_bars(pipeline) : "one_hot");
+			fields->partners == 1 ? pipeline_bars(pipeline) : "one_hot");
 	fields->classes = (uint32_t)classes;
 	field_add(fields, "label", "float32", 1, &fields->classes, classes * sizeof(float));
 	return 0;
@@ -386,11 +424,14 @@ static int fields_add_image(struct fields *fields, const struct pipeline *pipeli
 		field_add_crop(fields, &pipeline_crops(pipeline)->crop[0]);
 	else
 		field_add_views(fields, "image", image.dtype, 3, image.shape, image.bytes);
-	fields->mixes = pipeline_mixes(pipeline);
-	if (fields->mixes && fields->views > 1)
+	fields->partners = pipeline_partners(pipeline);
+	if (fields->partners && fields->views > 1)
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "views and a batch transform (MixUp, CutMix) cannot be combined: "
-				 "leave one of them out");
+				 "views and a batch transform (MixUp, CutMix, Mosaic) cannot be "
+				 "combined: leave one of them out");
+	if (fields->partners == TILES - 1 && pipeline_map(pipeline))
+		return fault_say(fault, FIELD_E_CHOICE,
+				 "Mosaic and Map cannot be combined: leave one of them out");
 	return 0;
 }
 
@@ -417,8 +458,8 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 		return r;
 	r = fields_add_image(fields, pipeline, maps ? mapped : NULL, fault);
 	r = r ? r
-	      : fields_add_label(fields, dataset, pipeline, choice->one_hot || fields->mixes,
-				 fault);
+	      : fields_add_label(fields, dataset, pipeline,
+				 choice->one_hot || fields->partners == 1, fault);
 	if (r)
 		return r;
 	field_add(fields, "index", "int64", 0, NULL, sizeof(int64_t));
@@ -428,6 +469,8 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 	r = r ? r : fields_add_all_drawn(fields, pipeline, choice, fault);
 	if (r == 0 && pipeline_crops(pipeline))
 		r = fields_add_crops(fields, pipeline_crops(pipeline), fault);
+	if (r == 0)
+		fields_make_mosaic(fields, columns);
 	for (unsigned i = 0; i < choice->count && r == 0; i++)
 		if (!fields_have(fields, choice->names[i]))
 			return fault_say(fault, FIELD_E_CHOICE,

@@ -56,9 +56,9 @@ struct fields {
 	uint32_t mask;		       /* the field that is the mask; 0: there is none */
 	uint32_t instances;	       /* the field of instances; 0: there is none */
 	uint32_t real, crop, original; /* FIELD_REAL and the like; 0: there is none */
-	uint32_t crops; /* the field of the second list of Crops; the others stand behind it */
-	bool mixes;	/* each sample is mixed with a partner */
-	uint32_t views; /* of a sample; image, mask, boxes and points have one for each view */
+	uint32_t crops;	   /* the field of the second list of Crops; the others stand behind it */
+	uint32_t partners; /* of each sample, with which it is joined: 1 is mixed, 3 are a mosaic */
+	uint32_t views;	   /* of a sample; image, mask, boxes and points have one for each view */
 };
 
 enum {
@@ -90,8 +90,11 @@ struct field_place {
 };
 struct field_place fields_image(const struct fields *fields, const struct pipeline *pipeline,
 				uint32_t view);
-/* Count of masks that the field of instances has for a view. */
+/* Count of masks that a sample's view, or its tile of a mosaic, has in the field of instances. */
 uint32_t fields_instances(const struct fields *fields);
+/* Of a mosaic: what its four samples write of a field, one behind the other; 0: they share it, as
+ * image, label, index and mask. */
+size_t fields_tile_bytes(const struct fields *fields, uint32_t field);
 /* Bytes of one view of a field that has several; not of Crops. */
 size_t fields_view_bytes(const struct fields *fields, uint32_t field);
 

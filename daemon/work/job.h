@@ -73,6 +73,14 @@ struct job_recipe {
 };
 
 #define JOB_SHARERS_MAX 16
+#define JOB_PARTNERS_MAX (TILES - 1)
+
+/* Partner: another sample that a sample is joined with. The inputs are those of the chain. */
+struct partner {
+	struct draw_key key;
+	uint64_t entry;
+	struct input own, mask;
+};
 
 struct job {
 	struct job *next;   /* the owner's, for a list */
@@ -81,8 +89,6 @@ struct job {
 	const struct job_recipe *recipe;
 	struct draw_key key;
 	uint64_t sample, entry;
-	struct draw_key partner_key;	 /* of the sample that it is mixed with, if it is ... */
-	uint64_t partner_entry;		 /* ... and the entry of that one */
 	void *field[SEGMENT_FIELDS_MAX]; /* the slot: one entry of each field's array */
 	void *owner;			 /* the loop's, to know it again: a ring ... */
 	uint32_t slot;			 /* ... and one of its slots */
@@ -99,8 +105,12 @@ struct job {
 	/* The inputs of the chain. Its first job has them, for all. */
 	struct supply supply; /* what producers make for it */
 	struct input own;     /* the sample */
-	struct input partner; /* the sample that it is mixed with, if a job of the chain mixes */
 	struct input mask;    /* the mask of the sample, if a job of the chain has that field */
+	/* The samples that it is joined with, fields.partners of the job in the chain that has
+	 * most.
+	 */
+	struct partner partner[JOB_PARTNERS_MAX];
+	struct tile tile; /* of a mosaic: where in it the sample stands */
 
 	enum job_outcome outcome;
 	bool decoded;	  /* a file was decoded for the chain: no picture was kept */

@@ -14,7 +14,7 @@ struct sample_kit {
 	struct pipeline_scratch *scratch[JOB_SHARERS_MAX]; /* for each job; made when needed */
 	struct pipeline_scratch *mask;			   /* for a mask; made when needed */
 	struct instance_room instances;
-	struct buffer partner;	 /* array and label of a mix partner */
+	struct buffer partner;	 /* the fields of a partner */
 	struct buffer rewritten; /* a file that was rewritten */
 	struct buffer whole;	 /* pixels that go to the disk */
 	bool idle; /* no other sample waits: there is time to decode a whole picture */

@@ -85,37 +85,67 @@ static void sample_finish(struct job *job, struct sample_kit *kit)
 		write_numbers(job);
 }
 
-/* Mix the array and label of a job with those of its partner, which `input` has. */
-static void sample_mix(struct job *job, struct input *input, struct sample_kit *kit)
+/* Give a partner's job memory for its fields. */
+static int place_fields(struct job *other, struct buffer *memory)
+{
+	const struct fields *fields = &other->recipe->fields;
+	size_t at[SEGMENT_FIELDS_MAX], bytes = 0;
+	for (uint32_t i = 0; i < fields->count; i++) {
+		const size_t tile = fields_tile_bytes(fields, i);
+		at[i] = bytes;
+		bytes += ((tile ? tile : fields->field[i].bytes) + 7) & ~(size_t)7;
+	}
+	int r = buffer_reserve(memory, bytes);
+	for (uint32_t i = 0; i < fields->count && r == 0; i++)
+		other->field[i] = memory->data + at[i];
+	return r;
+}
+
+/* Join the fields of a job with those that its partner `number` has made. */
+static void job_join(struct job *job, uint32_t number, const struct job *other)
+{
+	const struct job_recipe *recipe = job->recipe;
+	if (recipe->fields.partners > 1)
+		write_tile(job, number + 1, other);
+	else
+		pipeline_mix(recipe->pipeline, &job->key, job->field[FIELD_IMAGE],
+			     other->field[FIELD_IMAGE], job->field[FIELD_LABEL],
+			     other->field[FIELD_LABEL], recipe->fields.classes);
+}
+
+/* Join a job with its partner `number`, whose inputs `partner` has. */
+static void sample_join(struct job *job, uint32_t number, struct partner *partner,
+			struct sample_kit *kit)
 {
 	struct job_recipe recipe = *job->recipe;
-	const struct field *image = &recipe.fields.field[FIELD_IMAGE];
-	size_t label_at = (image->bytes + 7) & ~(size_t)7;
-	int64_t index;
-	recipe.fields.count = FIELD_FURTHER; /* of the partner only array and label */
-	recipe.fields.real = recipe.fields.crop = recipe.fields.original = 0;
-	if (buffer_reserve(&kit->partner, label_at + recipe.fields.field[FIELD_LABEL].bytes) < 0) {
+	struct input *input = &partner->own;
+	if (recipe.fields.partners == 1) { /* of the partner only array and label are mixed */
+		recipe.fields.count = FIELD_FURTHER;
+		recipe.fields.real = recipe.fields.crop = recipe.fields.original = 0;
+	}
+	struct job other = {
+		.recipe = &recipe,
+		.key = job->partner[number].key,
+		.sample = input->sample,
+		.entry = job->partner[number].entry,
+		.unwanted = job->unwanted,
+		.own = {.supply = input->supply, .label = input->label},
+		.mask = partner->mask,
+	};
+	if (place_fields(&other, &kit->partner) < 0) {
 		job->outcome = JOB_MEMORY;
 		return;
 	}
-	uint8_t *label = kit->partner.data + label_at;
-	struct job other = {
-		.recipe = &recipe,
-		.key = job->partner_key,
-		.sample = input->sample,
-		.entry = job->partner_entry,
-		.field = {kit->partner.data, label, &index},
-		.unwanted = job->unwanted,
-		.own = {.supply = input->supply, .label = input->label},
-	};
+	if (recipe.fields.partners > 1)
+		other.tile = pipeline_tile(recipe.pipeline, &job->key, number + 1);
 	sample_render(&other, input, kit);
+	other.mask = (struct input){0}; /* that is the chain's, and a substitute has its own */
 	sample_finish(&other, kit);
 	decoder_end(kit->decoder); /* it may read a substitute, which is the other's */
 	source_deinit(&other.own.source);
+	source_deinit(&other.mask.source);
 	if (other.outcome == JOB_DONE || other.substituted) {
-		pipeline_mix(recipe.pipeline, &job->key, job->field[FIELD_IMAGE], kit->partner.data,
-			     job->field[FIELD_LABEL], (const float *)(void *)label,
-			     recipe.fields.classes);
+		job_join(job, number, &other);
 		return;
 	}
 	job->substituted = false;
@@ -124,6 +154,16 @@ static void sample_mix(struct job *job, struct input *input, struct sample_kit *
 		return;
 	fault_say(&job->fault, 1, "sample %" PRIu64 ", which it is mixed with: %s", other.sample,
 		  other.fault.text);
+}
+
+/* Join a job with its partners. Its own sample is in its slot. */
+static void sample_join_all(struct job *job, struct partner *partners, struct sample_kit *kit)
+{
+	const uint32_t count = job->recipe->fields.partners;
+	if (count > 1)
+		write_tile(job, 0, job);
+	for (uint32_t i = 0; i < count && (job->outcome == JOB_DONE || job->substituted); i++)
+		sample_join(job, i, &partners[i], kit);
 }
 
 /* -- fetch -------------------------------------------------------------------------------- */
@@ -136,12 +176,14 @@ bool sample_needs_fetch(const struct job *job)
 void sample_forget(struct job *job)
 {
 	source_release(&job->own.source);
-	source_release(&job->partner.source);
+	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++)
+		source_release(&job->partner[i].own.source);
 }
 
 static void read_inputs(struct job *job)
 {
-	job->partner.supply = &job->supply;
+	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++)
+		job->partner[i].own.supply = &job->supply;
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
 		sharer->own.supply = &job->supply;
 	job->supply.alone = !job->sharer;
@@ -149,7 +191,7 @@ static void read_inputs(struct job *job)
 	chain_read(job, &job->own, job->sample, &job->key);
 	if (job->own.source.outcome == JOB_DONE)
 		chain_read_mask(job, job->sample);
-	chain_read_partner(job);
+	chain_read_partners(job);
 }
 
 /* Tell the stage how far the streams of the chain are: what is staged is used by fetches. */
@@ -184,13 +226,16 @@ static bool chain_is_unwanted(const struct job *job)
 
 static void chain_write(struct job *job, struct sample_kit *kit)
 {
+	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
+		if (sharer->recipe->fields.partners > 1)
+			sharer->tile = pipeline_tile(sharer->recipe->pipeline, &sharer->key, 0);
 	sample_render(job, &job->own, kit);
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
 		sample_finish(sharer, kit);
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
-		if (sharer->recipe->fields.mixes &&
+		if (sharer->recipe->fields.partners &&
 		    (sharer->outcome == JOB_DONE || sharer->substituted))
-			sample_mix(sharer, &job->partner, kit);
+			sample_join_all(sharer, job->partner, kit);
 }
 
 static void run_write(struct job *job, struct sample_kit *kit)

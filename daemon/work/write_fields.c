@@ -27,13 +27,20 @@ int give_boxes(const struct job *job, uint64_t sample, struct pipeline_scratch *
 	return pipeline_give_boxes(scratch, numbers, count / 4);
 }
 
+/* The tile that the sample is in a mosaic; NULL: it is none. */
+static const struct tile *tile_of_job(const struct job *job)
+{
+	return job->recipe->fields.partners == JOB_PARTNERS_MAX ? &job->tile : NULL;
+}
+
 /* Write what transforms say of a picture of width x height. */
 static void write_drawn(const struct job *job, uint32_t view, int32_t width, int32_t height,
 			const struct pipeline_scratch *scratch)
 {
 	const struct fields *fields = &job->recipe->fields;
 	if (fields->real)
-		pipeline_real(scratch, width, height, field_view(job, fields->real, view));
+		pipeline_real(scratch, tile_of_job(job), width, height,
+			      field_view(job, fields->real, view));
 	if (fields->crop)
 		pipeline_crop(scratch, field_view(job, fields->crop, view));
 	if (fields->original) {
@@ -56,7 +63,7 @@ void write_annotations(const struct job *job, uint64_t sample, uint32_t view, in
 			continue;
 		float *out = field_view(job, i, view);
 		column_read(column, sample, out);
-		pipeline_move(scratch, out, column_shape(column).shape[0],
+		pipeline_move(scratch, tile_of_job(job), out, column_shape(column).shape[0],
 			      column->kind == COLUMN_BOXES);
 	}
 }
@@ -191,5 +198,51 @@ void write_numbers(struct job *job)
 		const struct column *column = field_column(job, i);
 		if (column->kind == COLUMN_NUMBERS || column->kind == COLUMN_BYTES)
 			column_read(column, job->used, job->field[i]);
+	}
+}
+
+/* The masks of instances of a tile, behind those of the tiles before it. */
+static void write_tile_instances(struct job *job, uint32_t number, const struct job *from)
+{
+	const struct fields *fields = &job->recipe->fields;
+	const uint32_t count = fields_instances(fields);
+	const size_t bytes = fields_tile_bytes(fields, fields->instances);
+	const size_t plane = (size_t)from->tile.width * (size_t)from->tile.height;
+	const uint8_t *in = from->field[fields->instances];
+	uint8_t *out = (uint8_t *)job->field[fields->instances] + number * bytes;
+	for (uint32_t i = 0; i < count; i++) {
+		tile_copy(&from->tile, 1, in + i * plane, out + i * plane);
+		tile_clear_others(&from->tile, 1, out + i * plane);
+	}
+}
+
+/* The classes of a tile count by its share, in float32, the own sample first. */
+static void write_tile_label(struct job *job, const struct job *from)
+{
+	const float share = tile_share(&from->tile);
+	const float *in = from->field[FIELD_LABEL];
+	float *out = job->field[FIELD_LABEL];
+	for (uint32_t i = 0; i < job->recipe->fields.classes; i++) {
+		const float part = in[i] * share;
+		out[i] = from == job ? part : out[i] + part;
+	}
+}
+
+void write_tile(struct job *job, uint32_t number, const struct job *from)
+{
+	const struct fields *fields = &job->recipe->fields;
+	pipeline_place(job->recipe->pipeline, &from->tile, from->field[FIELD_IMAGE],
+		       job->field[FIELD_IMAGE]);
+	if (fields->mask)
+		tile_copy(&from->tile, mask_is_wide(job) ? 2 : 1, from->field[fields->mask],
+			  job->field[fields->mask]);
+	if (fields->classes)
+		write_tile_label(job, from);
+	for (uint32_t i = FIELD_LABEL; i < fields->count; i++) {
+		const size_t bytes = fields_tile_bytes(fields, i);
+		if (i == fields->instances)
+			write_tile_instances(job, number, from);
+		else if (bytes && from != job)
+			memcpy((uint8_t *)job->field[i] + number * bytes, from->field[i], bytes);
 	}
 }

@@ -27,4 +27,8 @@ void write_mask(struct job *job, uint64_t sample, const struct buffer *file, uin
 /* Label, index and numbers of the sample that was used. May set the job's outcome. */
 void write_numbers(struct job *job);
 
+/* In a mosaic: add what `from`, the job of partner `number`, or the job itself, has to its fields.
+ * The job's own sample comes first, and stands where it is. */
+void write_tile(struct job *job, uint32_t number, const struct job *from);
+
 #endif

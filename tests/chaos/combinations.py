@@ -119,6 +119,8 @@ def arrays(draw):
         made.append(stoker.RandomErasing())
     if draw.random() < 0.4:
         made.append(draw.choice([stoker.MixUp, stoker.CutMix])(draw.choice([0.2, 1.0])))
+    elif draw.random() < 0.3:
+        made.append(stoker.Mosaic())
     return made
 
 

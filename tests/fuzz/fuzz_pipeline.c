@@ -73,7 +73,7 @@ static void draw(const struct pipeline *pipeline, const uint8_t *head)
 	must(pipeline_give_boxes(scratch, box, 1) == 0);
 	int r = pipeline_draw(pipeline, &key, width, height, scratch, &need, &fault);
 	if (r == 0)
-		pipeline_move(scratch, box, 1, true);
+		pipeline_move(scratch, NULL, box, 1, true);
 	must(r == 0 || r == -ENOMEM || (r == PIPELINE_E_IMAGE && fault.text[0] != '\0'));
 	if (r)
 		return;

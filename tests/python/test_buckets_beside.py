@@ -54,6 +54,26 @@ def test_pad_to_behind_buckets_says_where_the_picture_is(near, listed):
     assert len(seen) == COUNT and set(seen.values()) == set(SIZES)
 
 
+def test_mosaics_of_one_bucket(near, listed):
+    """The four of a group are in one run, so of one size; each field has all of them."""
+    loader = near.loader(str(listed), transforms=[stoker.Buckets(SIZES), stoker.Mosaic()],
+                         dtype="uint8", **WISH)
+    count = 0
+    for sample in samples(loader):
+        image = sample["image"]
+        greys = image[[0, 0, -1, -1], [0, -1, 0, -1], 0]
+        assert image.shape[:2] in SIZES and sample["crop_box"].shape == (4, 4)
+        for grey, size in zip(greys, sample["original_size"]):
+            width, height = EDGES[(int(grey) - 20) // 10 % len(EDGES)]
+            assert tuple(size) == (height, width)
+        assert greys[0] == 10 * int(sample["index"]) + 20
+        count += 1
+    assert count == COUNT
+    with pytest.raises(stoker.RequestError, match="cannot be joined in groups of 4"):
+        near.loader(str(listed), transforms=[stoker.Buckets(SIZES, run=6), stoker.Mosaic()],
+                    dtype="uint8", **WISH)
+
+
 def test_partners_of_mix_up_leave_the_fields_of_the_sample(near, listed):
     """A partner has no fields, so those of the crop and of what is padded are the sample's own."""
     loader = near.loader(str(listed), transforms=[

@@ -33,7 +33,8 @@ __all__ = [
     "AspectResize", "AutoAugment", "Buckets", "CenterCrop", "ClampBoundingBoxes", "ColorJitter",
     "Compose",
     "ConvertBoundingBoxFormat", "CutMix", "FixedSizeCrop", "GaussianBlur", "FiveCrop", "Grayscale",
-    "ImageDataGenerator", "MixUp", "Normalize", "Pad", "RandAugment", "RandomAdjustSharpness",
+    "ImageDataGenerator", "MixUp", "Mosaic", "Normalize", "Pad", "RandAugment",
+    "RandomAdjustSharpness",
     "RandomAffine", "RandomApply", "RandomAutocontrast", "RandomChoice", "RandomCrop",
     "RandomEqualize", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip", "RandomInvert",
     "RandomIoUCrop", "RandomOrder", "RandomPerspective", "RandomPhotometricDistort",
@@ -218,6 +219,16 @@ class CutMix(Transform):
     box's share, as (n, classes) float32."""
 
     alpha: float = 1.0
+
+
+@dataclass(frozen=True)
+class Mosaic(Transform):
+    """Last in the list: four samples, each in a corner, which meet in a point that ``offset`` says
+    in parts of the picture. Boxes, points, masks of instances and numbers of a sample are those of
+    the four, one behind the other: upper left, upper right, lower left, lower right."""
+
+    n: int = 4
+    offset: Tuple[float, float] = (0.25, 0.75)
 
 
 @dataclass(frozen=True)

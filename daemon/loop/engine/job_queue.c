@@ -29,7 +29,10 @@ void job_queue_deinit(struct job_queue *queue)
 		queue->spare = job->next;
 		source_deinit(&job->own.source);
 		supply_deinit(&job->supply);
-		source_deinit(&job->partner.source);
+		for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++) {
+			source_deinit(&job->partner[i].own.source);
+			source_deinit(&job->partner[i].mask.source);
+		}
 		source_deinit(&job->mask.source);
 		free(job);
 	}
@@ -51,7 +54,10 @@ void job_queue_free(struct core *core, struct job *job)
 	buffer_trim(&job->own.source.bytes, KEEP_BYTES);
 	supply_trim(&job->supply, KEEP_BYTES);
 	buffer_trim(&job->mask.source.bytes, KEEP_BYTES);
-	buffer_trim(&job->partner.source.bytes, KEEP_BYTES);
+	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++) {
+		buffer_trim(&job->partner[i].own.source.bytes, KEEP_BYTES);
+		buffer_trim(&job->partner[i].mask.source.bytes, KEEP_BYTES);
+	}
 	job->next = core->jobs->spare;
 	core->jobs->spare = job;
 }
@@ -73,9 +79,9 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->recipe = form ? &form->recipe : &ring->stream->recipe;
 	job->entry = stream_entry(ring->stream, epoch, position, &job->key);
 	job->sample = job_sample(job->recipe, job->entry);
-	if (job->recipe->fields.mixes)
-		job->partner_entry =
-			stream_partner(ring->stream, epoch, position, &job->partner_key);
+	for (uint32_t i = 0; i < job->recipe->fields.partners; i++)
+		job->partner[i].entry =
+			stream_partner(ring->stream, epoch, position, i + 1, &job->partner[i].key);
 	for (uint32_t i = 0; i < job->recipe->fields.count; i++)
 		job->field[i] = ring_entry(ring, i, ordinal, job->recipe->fields.field[i].bytes);
 	job->owner = ring;
@@ -83,7 +89,8 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->unwanted = &ring->unwanted;
 	job->sharer = NULL;
 	job->own.source.bytes_read = job->mask.source.bytes_read = 0;
-	job->partner.source.bytes_read = 0;
+	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++)
+		job->partner[i].own.source.bytes_read = job->partner[i].mask.source.bytes_read = 0;
 	job->fetch_ns = job->fetched_ns = 0; /* it may have nothing to be fetched */
 	job->staged = (struct stage_reads){0};
 	supply_clear(&job->supply);

@@ -281,6 +281,15 @@ static void spoil_slot(struct slot *slot, const struct job *job)
 	slot_spoil(slot, note); /* without a note the words are lost, not the error */
 }
 
+static uint64_t bytes_read(const struct job *job)
+{
+	uint64_t bytes = job->own.source.bytes_read + job->mask.source.bytes_read;
+	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++)
+		bytes += job->partner[i].own.source.bytes_read +
+			 job->partner[i].mask.source.bytes_read;
+	return bytes;
+}
+
 /* Count the reads and decodes of this job. `decoded`: a file was, for its chain. */
 static void count_job(struct core *core, const struct job *job, bool decoded)
 {
@@ -289,9 +298,7 @@ static void count_job(struct core *core, const struct job *job, bool decoded)
 	stream->stage_misses += job->staged.misses;
 	if (job->own.source.bytes_read) {
 		core_count(core, COUNTER_SAMPLES_READ, 1);
-		core_count(core, COUNTER_BYTES_READ,
-			   (int64_t)(job->own.source.bytes_read + job->mask.source.bytes_read +
-				     job->partner.source.bytes_read));
+		core_count(core, COUNTER_BYTES_READ, (int64_t)bytes_read(job));
 	}
 	if (job->outcome == JOB_DONE || job->substituted)
 		core_count(core, COUNTER_SAMPLES_MADE, 1);

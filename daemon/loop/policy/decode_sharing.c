@@ -38,7 +38,7 @@ static struct echoes echoes_of(const struct ring *ring, uint64_t epoch, uint64_t
  * an echo of that position cannot share the decode. */
 static bool cannot_share(const struct ring *ring, const struct echoes *echoes, uint64_t position)
 {
-	return ring->stream->order.fields.mixes && position != echoes->own;
+	return ring->stream->order.fields.partners && position != echoes->own;
 }
 
 /* Without `own` the echoes' own position does not count: a job is being made for it. */

@@ -244,7 +244,7 @@ static int settle_buckets(struct attach_arguments *arguments, const struct messa
 {
 	struct pipeline *pipeline = arguments->pipeline;
 	uint64_t global = share_global_batch(&arguments->request.share);
-	uint64_t run = pipeline_run(pipeline), unit = pipeline_mixes(pipeline) ? 2 : 1;
+	uint64_t run = pipeline_run(pipeline), unit = pipeline_partners(pipeline) + 1;
 	const char *bar = buckets_bar(arguments, attach);
 	if (bar)
 		return fault_say(fault, 1, "Buckets: %s", bar);
@@ -259,9 +259,9 @@ static int settle_buckets(struct attach_arguments *arguments, const struct messa
 	if (run % unit)
 		return fault_say(
 			fault, 1,
-			"Buckets: a run of %llu positions cannot be mixed in pairs: give an "
-			"even 'run'",
-			(unsigned long long)run);
+			"Buckets: a run of %llu positions cannot be joined in groups of %llu: give "
+			"a 'run' that is a multiple of it",
+			(unsigned long long)run, (unsigned long long)unit);
 	return 0;
 }
 

@@ -318,8 +318,9 @@ void stream_echoes(const struct stream *stream, uint64_t epoch, uint64_t positio
 }
 
 uint64_t stream_partner(const struct stream *stream, uint64_t epoch, uint64_t position,
-			struct draw_key *key_out)
+			uint32_t number, struct draw_key *key_out)
 {
-	uint64_t count = stream_positions(&stream->order), at = position % count, other = at ^ 1;
+	uint64_t count = stream_positions(&stream->order), at = position % count;
+	uint64_t other = at ^ number;
 	return stream_entry(stream, epoch, other < count ? other : at, key_out);
 }

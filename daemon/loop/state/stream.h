@@ -85,9 +85,10 @@ uint64_t stream_run(const struct stream *stream);
 /* The positions of the epoch that echo this one's sample, itself among them: `echo` in all. */
 void stream_echoes(const struct stream *stream, uint64_t epoch, uint64_t position,
 		   uint64_t out[JOB_SHARERS_MAX]);
-/* As stream_entry(), of the one that it is mixed with: positions 2 i and 2 i + 1 are a pair, and
- * the last one of an epoch of an odd length is its own. */
+/* As stream_entry(), of a sample that it is joined with, `number` 1 to 3: positions 2 i and 2 i + 1
+ * are a pair, 4 i to 4 i + 3 a group of four, and those that the end of an epoch lacks are the
+ * sample itself. */
 uint64_t stream_partner(const struct stream *stream, uint64_t epoch, uint64_t position,
-			struct draw_key *key_out);
+			uint32_t number, struct draw_key *key_out);
 
 #endif

@@ -49,8 +49,8 @@ static const char *barred(const struct transform_list *list)
 		return "the boxes of a sample would belong to one of its images only";
 	if (list->padded)
 		return "Pad(to=...) says which part is picture, of one image";
-	if (op && op->mix)
-		return "MixUp and CutMix mix whole samples";
+	if (op && transform_row_joins(op))
+		return "MixUp, CutMix and Mosaic mix whole samples";
 	if (op && list->tensor_ops[0].row->generate)
 		return "ImageDataGenerator makes one array of a picture";
 	return NULL;

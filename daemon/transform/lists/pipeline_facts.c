@@ -57,7 +57,7 @@ const char *pipeline_boxed(const struct pipeline *pipeline)
 	return pipeline->list.boxed;
 }
 
-bool pipeline_mixes(const struct pipeline *pipeline)
+uint32_t pipeline_partners(const struct pipeline *pipeline)
 {
-	return tensor_ops_mixer(&pipeline->ops) != NULL;
+	return tensor_ops_partners(&pipeline->ops);
 }

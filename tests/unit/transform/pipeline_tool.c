@@ -105,7 +105,7 @@ EXPORT int tool_give_boxes(struct tool *tool, const float *numbers, uint32_t cou
 
 EXPORT void tool_move(struct tool *tool, float *numbers, uint32_t count, bool boxes)
 {
-	pipeline_move(tool->scratch, numbers, count, boxes);
+	pipeline_move(tool->scratch, NULL, numbers, count, boxes);
 }
 
 EXPORT int tool_apply(struct tool *tool, const struct image *image, void *out)

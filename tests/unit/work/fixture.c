@@ -276,7 +276,7 @@ void work_run(struct work *work, struct job *job)
 void job_free(struct job *job)
 {
 	source_deinit(&job->own.source);
-	source_deinit(&job->partner.source);
+	source_deinit(&job->partner[0].own.source);
 	source_deinit(&job->mask.source);
 }
 

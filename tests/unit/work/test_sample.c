@@ -117,9 +117,9 @@ static struct job mixed_job(const struct job_recipe *recipe, uint64_t sample, ui
 			    struct slot_memory *slot)
 {
 	struct job job = work_job(recipe, sample, slot);
-	job.partner_entry = partner;
-	job.partner_key = job.key;
-	job.partner_key.position = partner;
+	job.partner[0].entry = partner;
+	job.partner[0].key = job.key;
+	job.partner[0].key.position = partner;
 	return job;
 }
 
@@ -156,7 +156,7 @@ static void test_mix(void **state)
 		struct job job = mixed_job(&recipe, 4, 5, &slot);
 		work_run(work, &job);
 		assert_int_equal(job.outcome, JOB_DONE);
-		assert_int_equal(job.partner.sample, 5);
+		assert_int_equal(job.partner[0].own.sample, 5);
 		if (way == 0)
 			first = slot;
 		assert_memory_equal(slot.image, first.image, MIXED_BYTES);
@@ -189,7 +189,7 @@ static void test_a_chain_that_mixes(void **state)
 		assert_middle(slots[1].image, 4);
 		assert_memory_equal(slots[0].image, slots[2].image, MIXED_BYTES);
 		assert_mixed(slots[0].image, 4, 5);
-		assert_null(jobs[0].partner.source.picture);
+		assert_null(jobs[0].partner[0].own.source.picture);
 		for (int i = 0; i < 3; i++)
 			job_free(&jobs[i]);
 	}
@@ -255,10 +255,10 @@ static void test_forgotten(void **state)
 	keep(work, &recipe);
 	struct job job = mixed_job(&recipe, 2, 3, &slot);
 	sample_fetch(&job);
-	assert_true(job.own.source.picture && job.partner.source.picture);
+	assert_true(job.own.source.picture && job.partner[0].own.source.picture);
 	sample_forget(&job);
 	sample_forget(&job);
-	assert_false(job.own.source.picture || job.partner.source.picture);
+	assert_false(job.own.source.picture || job.partner[0].own.source.picture);
 	picture_set_drop(work->pictures);
 	picture_cache_trim(&work->cache);
 	assert_int_equal(work->cache.bytes, 0);

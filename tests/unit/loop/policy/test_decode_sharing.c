@@ -110,7 +110,7 @@ static struct ring *echoing(struct fixture *fixture, bool mixes, const char *dty
 	struct stream_order order = fixture_order(fixture);
 	order.echo = 3;
 	order.echo_window = 4;
-	order.fields.mixes = mixes;
+	order.fields.partners = mixes;
 	struct ring *ring = fixture_ring(fixture_stream(fixture, &order, dtype), SLOTS);
 	fixture_reader(fixture, ring, &(struct reader){.share.batch_size = 4});
 	return ring;

@@ -357,10 +357,17 @@ static void partners_are_pairs(void **state)
 	struct stream *stream = fixture_stream(fixture, &order, "uint8");
 	const uint64_t partners[] = {1, 0, 3, 2, 5, 4, 6}; /* the odd one is its own */
 	for (uint64_t at = 0; at < 7; at++) {
-		assert_int_equal(stream_partner(stream, 0, at, &key), partners[at]);
+		assert_int_equal(stream_partner(stream, 0, at, 1, &key), partners[at]);
 		assert_int_equal(key.position, partners[at]);
-		assert_int_equal(stream_partner(stream, 0, at + 7, &key), partners[at]);
+		assert_int_equal(stream_partner(stream, 0, at + 7, 1, &key), partners[at]);
 	}
+	/* Of a group of four, each is a partner of a number of its own. */
+	const uint64_t fours[][3] = {{1, 2, 3}, {0, 3, 2}, {3, 0, 1}, {2, 1, 0},
+				     {5, 6, 4}, {4, 5, 6}, {6, 4, 5}};
+	for (uint64_t at = 0; at < 7; at++)
+		for (uint32_t number = 1; number <= 3; number++)
+			assert_int_equal(stream_partner(stream, 0, at, number, &key),
+					 fours[at][number - 1]);
 }
 
 /* -- the catalog -------------------------------------------------------------------------- */
