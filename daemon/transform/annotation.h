@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "transform/steps.h"
-#include "transform/tile.h"
+#include "transform/transforms/detection/tile.h"
 
 /*
  * Move `count` points (x, y) or boxes (x0, y0, x1, y1) as the steps move the picture, in float64,

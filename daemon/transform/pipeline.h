@@ -24,7 +24,7 @@
 #include "base/image.h"
 #include "base/philox.h"
 #include "proto/value.h"
-#include "transform/tile.h"
+#include "transform/transforms/detection/tile.h"
 
 enum {
 	PIPELINE_E_TRANSFORM = 1,

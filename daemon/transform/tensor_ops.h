@@ -17,8 +17,8 @@
 #include "base/philox.h"
 #include "transform/keras/keras.h"
 #include "transform/output.h"
-#include "transform/tile.h"
 #include "transform/transform.h"
+#include "transform/transforms/detection/tile.h"
 
 struct tensor_ops {
 	const struct transform *transforms; /* borrowed */

@@ -92,7 +92,7 @@ struct field_place fields_image(const struct fields *fields, const struct pipeli
 				uint32_t view);
 /* Count of masks that a sample's view, or its tile of a mosaic, has in the field of instances. */
 uint32_t fields_instances(const struct fields *fields);
-/* Of a mosaic: what its four samples write of a field, one behind the other; 0: they share it, as
+/* Bytes that each sample of a mosaic has in a field, one behind the other; 0: they share it, as
  * image, label, index and mask. */
 size_t fields_tile_bytes(const struct fields *fields, uint32_t field);
 /* Bytes of one view of a field that has several; not of Crops. */

@@ -7,7 +7,7 @@
  */
 #include "transform/draws.h"
 #include "transform/registry.h"
-#include "transform/tile.h"
+#include "transform/transforms/detection/tile.h"
 
 enum { COUNT, OFFSET };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "transform/tile.h"
+#include "transform/transforms/detection/tile.h"
 
 #include <math.h>
 #include <string.h>

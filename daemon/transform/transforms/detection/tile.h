@@ -4,8 +4,8 @@
  * them. The four meet in a point; each is moved until a corner of it is there, and what is out of
  * the mosaic is cut off. Numbers and the caller's memory; any thread.
  */
-#ifndef STOKER_TRANSFORM_TILE_H
-#define STOKER_TRANSFORM_TILE_H
+#ifndef STOKER_TRANSFORM_TRANSFORMS_DETECTION_TILE_H
+#define STOKER_TRANSFORM_TRANSFORMS_DETECTION_TILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct tile {
 
 /* The tile of a corner, where four arrays of width x height meet in (x, y). */
 struct tile tile_of(unsigned corner, int32_t x, int32_t y, int32_t width, int32_t height);
-/* Its share of the mosaic. */
+/* Find its share of the mosaic. */
 float tile_share(const struct tile *tile);
 
 /* Move a box, x0, y0, x1, y1, with its array, and clip it to the tile; one of which nothing is left
