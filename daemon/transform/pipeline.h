@@ -235,9 +235,6 @@ uint32_t pipeline_partners(const struct pipeline *pipeline);
 /* With Mosaic: the tile of a corner in the mosaic of the sample `key`. */
 struct tile pipeline_tile(const struct pipeline *pipeline, const struct draw_key *key,
 			  unsigned corner);
-/* Copy what a tile shows of the array `from` into that of the mosaic. */
-void pipeline_place(const struct pipeline *pipeline, const struct tile *tile, const void *from,
-		    void *mosaic);
 void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, void *array,
 		  const void *partner, float *label, const float *partner_label, uint32_t classes);
 

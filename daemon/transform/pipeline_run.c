@@ -193,18 +193,6 @@ struct tile pipeline_tile(const struct pipeline *pipeline, const struct draw_key
 	return tensor_ops_tile(&pipeline->ops, key, &pipeline->output, corner);
 }
 
-void pipeline_place(const struct pipeline *pipeline, const struct tile *tile, const void *from,
-		    void *mosaic)
-{
-	const struct pipeline_output array = pipeline_output(pipeline);
-	const size_t pixels = (size_t)tile->width * (size_t)tile->height;
-	const size_t planes = pipeline->output.planes ? array.shape[0] : 1;
-	const size_t plane = array.bytes / planes;
-	for (size_t i = 0; i < planes; i++)
-		tile_copy(tile, plane / pixels, (const uint8_t *)from + i * plane,
-			  (uint8_t *)mosaic + i * plane);
-}
-
 void pipeline_move(const struct pipeline_scratch *scratch, const struct tile *tile, float *numbers,
 		   uint32_t count, bool boxes)
 {

@@ -216,6 +216,19 @@ static void write_tile_instances(struct job *job, uint32_t number, const struct 
 	}
 }
 
+/* Copy what a tile shows of an image. */
+static void write_tile_image(struct job *job, const struct job *from)
+{
+	const struct pipeline_output array = pipeline_output(job->recipe->pipeline);
+	const size_t planes = strcmp(array.layout, "NCHW") == 0 ? array.shape[0] : 1;
+	const size_t bytes = array.bytes / planes;
+	const size_t pixel = bytes / ((size_t)from->tile.width * (size_t)from->tile.height);
+	const uint8_t *in = from->field[FIELD_IMAGE];
+	uint8_t *out = job->field[FIELD_IMAGE];
+	for (size_t i = 0; i < planes; i++)
+		tile_copy(&from->tile, pixel, in + i * bytes, out + i * bytes);
+}
+
 /* The classes of a tile count by its share, in float32, the own sample first. */
 static void write_tile_label(struct job *job, const struct job *from)
 {
@@ -231,8 +244,7 @@ static void write_tile_label(struct job *job, const struct job *from)
 void write_tile(struct job *job, uint32_t number, const struct job *from)
 {
 	const struct fields *fields = &job->recipe->fields;
-	pipeline_place(job->recipe->pipeline, &from->tile, from->field[FIELD_IMAGE],
-		       job->field[FIELD_IMAGE]);
+	write_tile_image(job, from);
 	if (fields->mask)
 		tile_copy(&from->tile, mask_is_wide(job) ? 2 : 1, from->field[fields->mask],
 			  job->field[fields->mask]);
