@@ -28,6 +28,7 @@ static struct transform_row emptied(const struct transform_row *row)
 	empty.generate = NULL;
 	empty.change = NULL;
 	empty.mix = NULL;
+	empty.meet = NULL;
 	return empty;
 }
 
