@@ -42,7 +42,9 @@ def make_data(folder, draw):
         place = folder / "tree" / f"class{label}"
         place.mkdir(parents=True, exist_ok=True)
         shape = (height, width, 3) if draw.random() < 0.8 else (height, width)
-        Image.fromarray(pixels.integers(0, 256, shape, numpy.uint8)).save(place / name)
+        deep = len(shape) == 2 and name.endswith("png")
+        Image.fromarray(pixels.integers(0, 65536 if deep else 256, shape,
+                                        numpy.uint16 if deep else numpy.uint8)).save(place / name)
         mask = folder / f"mask{number}.png"
         Image.fromarray(pixels.integers(0, 4, (height, width), numpy.uint8)).save(mask)
         x, y = draw.randrange(width - 4), draw.randrange(height - 4)
@@ -130,6 +132,8 @@ def transforms(draw):
     made += fixing(draw)
     if draw.random() < 0.3:
         made.append(draw.choice([stoker.RandomHorizontalFlip(), stoker.RandomVerticalFlip()]))
+    if draw.random() < 0.15:
+        made.insert(0, stoker.ReadAs(draw.choice(["uint16", "float32"])))
     return made + arrays(draw)
 
 
@@ -151,7 +155,7 @@ def options(draw):
     else:
         made["transforms"] = transforms(draw)
     others = {
-        "dtype": lambda: draw.choice(["uint8", "float16", "bfloat16", "float32"]),
+        "dtype": lambda: draw.choice(["uint8", "uint16", "float16", "bfloat16", "float32"]),
         "layout": lambda: "NHWC", "views": lambda: draw.choice([2, 3]),
         "echo": lambda: draw.choice([2, 3]), "one_hot": lambda: True,
         "shuffle": lambda: False, "drop_last": lambda: True,

@@ -131,7 +131,7 @@ static void test_unknown_words_are_named(void **state)
 		NAMED("CenterCrop", KEY("0", UINT(4)), KEY("size", UINT(4))));
 	REFUSED("transforms[1]: there is no transform 'CentreCrop' (did you mean 'CenterCrop'?)",
 		CROP, BARE("CentreCrop"));
-	REFUSED("transforms[0]: there is no transform 'Mosaic'", BARE("Mosaic"));
+	REFUSED("transforms[0]: there is no transform 'Kaleidoscope'", BARE("Kaleidoscope"));
 	REFUSED("transforms[0]: there is no transform '\\x00\\x1b'", BARE("\0\33"));
 	REFUSED("transforms[0]: there is no transform ''", BARE(""));
 	REFUSED("Resize: there is no interpolation 'bilinaer' (did you mean 'bilinear'?)",
