@@ -458,7 +458,8 @@ def test_parameters_by_place(near, folder):
     held = [{"name": "RandomVerticalFlip"}]
     given = {"size": 8, "padding": 1, "mean": [0.5], "std": [0.25], "transforms": held,
              "degrees": 10, "kernel_size": 3, "bits": 4, "threshold": 100, "sharpness_factor": 2,
-             "num_output_channels": 3, "target_size": 9, "min_size": 8, "format": "XYWH"}
+             "num_output_channels": 3, "target_size": 9, "min_size": 8, "format": "XYWH",
+             "dtype": "uint16"}
 
     def outcome(transform):
         before = [stoker.CenterCrop(16)]
