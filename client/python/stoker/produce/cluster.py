@@ -14,6 +14,7 @@ from typing import Any, List, Optional, Tuple, Union
 
 import numpy as np
 
+
 class Cluster:
     """Where a loader's own code runs: ``n`` actors of an engine, and ``local`` processes of this
     machine. The base of stoker.ray.Producers and stoker.dask.Producers. It can be pickled."""
