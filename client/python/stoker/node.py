@@ -114,7 +114,8 @@ class Node:
             transforms: see stoker.transforms.
             seed: of the order and of the random transforms; ``order_seed`` and ``augment_seed``
                 set one of them separately.
-            dtype: uint8, float16, bfloat16 or float32, as text or as an object of numpy or torch.
+            dtype: uint8, uint16, float16, bfloat16 or float32, as text or as an object of numpy or
+                torch.
             layout: NCHW or NHWC.
             last_batch: short, drop (same as ``drop_last=True``), pad (filled up with the start of
                 the epoch) or wrap (filled up from the next epoch, which goes on behind that: so
