@@ -100,11 +100,31 @@ def test_pictures_are_transformed_like_files(load, folder, pure):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_pairs_are_mixed_as_those_of_files(load, folder, count):
-    choice = stoker.RandomChoice([stoker.MixUp(0.8), stoker.CutMix()])
-    options = {"transforms": [*STEPS, choice], "dtype": "float32"}
+@pytest.mark.parametrize("last", [
+    stoker.RandomChoice([stoker.MixUp(0.8), stoker.CutMix()]), stoker.Mosaic()],
+    ids=["mixed", "mosaic"])
+def test_samples_are_joined_as_those_of_files(load, folder, last, count):
+    options = {"transforms": [*STEPS, last], "dtype": "float32"}
     code = load(stoker.Source(own_code.Files(folder), classes=3), num_workers=count, **options)
     assert epoch(code) == epoch(load(folder, **options))
+
+
+def test_a_mosaic_of_what_is_drawn(load, folder):
+    """Each of the four is what it is alone; with an echo, and where a state is resumed, too."""
+    def joined(count, state=None, **more):
+        source = stoker.Source(own_code.Pictures(folder, draws=True), gives="picture", version="x")
+        with load(source, num_workers=count, transforms=[*STEPS, stoker.Mosaic()],
+                  **more) as loader:
+            if state is not None:
+                loader.load_state_dict(state)
+            batches = loader.batches()
+            first = [next(batches).images.tobytes() for _ in range(2)]
+            return first, loader.state_dict(), [batch.images.tobytes() for batch in batches]
+    first, state, rest = joined(1)
+    assert joined(3)[::2] == (first, rest)
+    resumed = joined(2, state)
+    assert resumed[0] + resumed[2] == rest
+    assert joined(1, echo=2)[2] == joined(2, echo=2)[2]
 
 
 def test_pictures_that_are_drawn_are_kept_nowhere(load, folder):
