@@ -703,7 +703,7 @@ PYTHON = """# SPDX-License-Identifier: MIT
 \"\"\"
 from __future__ import annotations
 
-from typing import Dict, NamedTuple, Optional, Tuple
+from typing import Dict, Literal, NamedTuple, Optional, Tuple
 
 {limits}
 
@@ -754,6 +754,12 @@ def python():
     yield "BYTES: Tuple[str, ...] = ("
     yield from (f'    "{key}",' for key in BYTES)
     yield ")"
+    yield ""
+    yield "# Words of options, for type checkers and editors."
+    for key, _, words in choices():
+        if key != "dtype":  # which objects of NumPy and torch name, too
+            words = ", ".join(f'"{choice.word}"' for choice in words)
+            yield f"{type_of(key)} = Literal[{words}]"
 
 
 def cpp_source():

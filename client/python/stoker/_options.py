@@ -9,6 +9,7 @@ import inspect
 from typing import (Any, Callable, Iterable, Mapping, Optional, Sequence, Tuple, TypedDict,
                     TypeVar, Union, get_type_hints)
 
+from ._tables import BadSamples, LastBatch, Layout, Order, Pace, Resize, Start
 from .produce.cluster import Cluster
 
 
@@ -20,8 +21,8 @@ class Unshuffled(TypedDict, total=False):
     order_seed: Optional[int]
     augment_seed: Optional[int]
     dtype: Any
-    layout: str
-    last_batch: str
+    layout: Layout
+    last_batch: LastBatch
     drop_last: bool
     rank: Optional[int]
     world_size: Optional[int]
@@ -31,24 +32,24 @@ class Unshuffled(TypedDict, total=False):
     sampler: Any
     echo: int
     echo_window: int
-    order: str
+    order: Order
     window: int
     views: int
     crops: Optional[Mapping[str, Tuple[int, Any]]]
     epochs: Optional[int]
     inflight: int
     prefetch: int
-    bad_samples: str
+    bad_samples: BadSamples
     exif_orientation: bool
     draft: bool
-    resize: Optional[str]
+    resize: Optional[Resize]
     fields: Optional[Sequence[str]]
     one_hot: bool
     transport: Optional[str]
     labels: Optional[Sequence[Any]]
     timeout: Optional[float]
-    start: str
-    pace: str
+    start: Start
+    pace: Pace
     priority: int
     reconnect: Optional[float]
     credentials: Any

@@ -4,7 +4,7 @@ made by tests/golden/languages.py from proto/tables.h.
 """
 from __future__ import annotations
 
-from typing import Dict, NamedTuple, Optional, Tuple
+from typing import Dict, Literal, NamedTuple, Optional, Tuple
 
 VERSION = 1
 FRAME_MAX = 65536
@@ -291,3 +291,12 @@ BYTES: Tuple[str, ...] = (
     "window",
     "resize",
 )
+
+# Words of options, for type checkers and editors.
+Layout = Literal["NCHW", "NHWC"]
+BadSamples = Literal["error", "substitute"]
+LastBatch = Literal["short", "drop", "pad", "wrap"]
+Start = Literal["position", "live"]
+Pace = Literal["auto", "free", "together"]
+Order = Literal["global", "shards"]
+Resize = Literal["pillow-12", "pillow-13"]

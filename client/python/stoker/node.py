@@ -20,6 +20,7 @@ from ._in_memory import InMemory
 from ._listed import described, is_list, is_url
 from ._paths import absolute
 from ._ring import PAGE_VERSION
+from ._tables import BadSamples, LastBatch, Layout, Order, Pace, Resize, Start
 from .errors import DatasetError, Error, PipelineError
 from .loader import Loader
 from .mix import Mix
@@ -78,19 +79,19 @@ class Node:
     @_options.named
     def loader(self, dataset: Dataset, *, batch_size: int, transforms: Any = (), seed: int = 0,
                order_seed: Optional[int] = None, augment_seed: Optional[int] = None,
-               shuffle: bool = True, dtype: Any = "float32", layout: str = "NCHW",
-               last_batch: str = "short", drop_last: bool = False, rank: Optional[int] = None,
+               shuffle: bool = True, dtype: Any = "float32", layout: Layout = "NCHW",
+               last_batch: LastBatch = "short", drop_last: bool = False, rank: Optional[int] = None,
                world_size: Optional[int] = None, job: Optional[str] = None,
                subset: Union[None, str, Range] = None,
                validation_split: Optional[float] = None, sampler: Any = None, echo: int = 1,
-               echo_window: int = 32, order: str = "global", window: int = 16384,
+               echo_window: int = 32, order: Order = "global", window: int = 16384,
                views: int = 1, crops: Optional[_crops.Crops] = None, epochs: Optional[int] = None,
-               inflight: int = 3, prefetch: int = 0, bad_samples: str = "error",
+               inflight: int = 3, prefetch: int = 0, bad_samples: BadSamples = "error",
                exif_orientation: bool = False, draft: bool = False,
-               resize: Optional[str] = None,
+               resize: Optional[Resize] = None,
                fields: Optional[Sequence[str]] = None, one_hot: bool = False,
                transport: Optional[str] = None, labels: Optional[Sequence[Any]] = None,
-               timeout: Optional[float] = None, start: str = "position", pace: str = "auto",
+               timeout: Optional[float] = None, start: Start = "position", pace: Pace = "auto",
                priority: int = 10, reconnect: Optional[float] = 60.0, credentials: Any = None,
                num_workers: Union[None, int, Cluster] = None) -> Loader:
         """Attach to a stream of batches. Blocks while the daemon indexes a dataset for the first

@@ -21,7 +21,7 @@ import inspect
 import re
 import warnings
 from dataclasses import dataclass, fields
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 

@@ -13,6 +13,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Set, Union
 
 from .. import _listed, samplers
 from .. import transforms as _transforms
+from .._tables import Resize
 from .._timm import as_torchvision
 from ..produce import shipping
 from ..produce.kept import Kept
@@ -44,7 +45,7 @@ class Lowered(NamedTuple):
     dataset: Dict[str, Any]
     transforms: List[Any]
     dtype: str
-    resize: str
+    resize: Resize
     samples: List[Any]
     own: List[Any]
     kept: Optional[Kept]
@@ -248,7 +249,7 @@ def _dtype(transforms: List[Any]) -> Optional[str]:
     return dtype
 
 
-def _resize() -> str:
+def _resize() -> Resize:
     """Whose bytes a resize makes: those of the Pillow that torchvision would use here."""
     import PIL
     major = PIL.__version__.partition(".")[0]
