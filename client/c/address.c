@@ -154,11 +154,10 @@ static int place_connect(const char *path, struct fault *fault)
 
 void address_pass_over(struct address_search *search, int result, const struct fault *why)
 {
-	size_t used = strlen(search->tried);
+	size_t used = strlen(search->tried), room = sizeof(search->tried) - used;
 	if (!search->result || search->result == -ENOENT)
 		search->result = result; /* a daemon that refuses says more than none */
-	snprintf(search->tried + used, sizeof(search->tried) - used, "%s%s", used ? "; " : "",
-		 why->text);
+	snprintf(search->tried + used, room, "%s%.*s", used ? "; " : "", (int)room, why->text);
 }
 
 int address_connect(struct address_search *search, char where_out[ADDRESS_MAX], struct fault *fault)

@@ -107,9 +107,11 @@ def test_mypy(tmp_path):
     lines = [line for line in done.stdout.splitlines() if str(tmp_path.name) in line
              or line.startswith(("right", "wrong"))]
     assert not [line for line in lines if "right.py" in line], done.stdout
-    # Of the package itself; without torch its classes are anything.
+    # Of the package itself; without torch its classes are anything, and Dask's functions, where it
+    # is installed, have no types.
     assert not [line for line in done.stdout.splitlines() if "client/python/stoker" in line
-                and " error: " in line and "subclass" not in line], done.stdout
+                and " error: " in line and "subclass" not in line
+                and "[no-untyped-call]" not in line], done.stdout
     found = {number for number in range(len(WRONG))
              if any(f"wrong{number}.py" in line and "error" in line for line in lines)}
     assert found == set(range(len(WRONG))), done.stdout
