@@ -133,12 +133,13 @@ static int netpbm_open(const struct codec_input *input, struct netpbm *image, st
 	return 0;
 }
 
-/* As Pillow: in double precision, half to even. */
+/* As Pillow: in double precision, half to even; of 16 bits a value above maxval is the largest. */
 static double scale_sample(const struct netpbm *image, unsigned value)
 {
 	bool wide = image->maxval > 255 && (image->samples == 1 || image->form.type);
 	double most = wide ? 65535.0 : image->mask && is_bitmap(image) ? 1.0 : 255.0;
-	return nearbyint((double)value / image->maxval * most);
+	double scaled = nearbyint((double)value / image->maxval * most);
+	return wide && scaled > most ? most : scaled;
 }
 
 /* Put a pixel; colours of more than 8 bits are no number of a mask: Pillow has another one than is

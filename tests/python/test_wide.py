@@ -78,6 +78,15 @@ def test_read_as_float32_gives_the_numbers_of_a_tiff(near, tmp_path, dtype):
         assert np.array_equal(found, values.astype(np.float32))
 
 
+@pytest.mark.parametrize("kind, channels", [(5, 1), (6, 3)])
+def test_a_value_above_maxval_is_the_largest(near, tmp_path, kind, channels):
+    """As Pillow has it."""
+    values = np.resize([0, 1, 30000, 60000, 60001, 65535], (4, 5, channels))
+    data = b"P%d 5 4 60000\n" % kind + values.astype(">u2").tobytes()
+    found = read(near, tmp_path, None, data=data, dtype="uint16")
+    assert np.array_equal(found, np.minimum(np.round(values / 60000 * 65535), 65535))
+
+
 def test_a_tiff_is_turned_as_it_says(near, tmp_path):
     values = numbers(3)
     found = read(near, tmp_path, None, data=wide.tiff(values, turned=6), dtype="uint16")
