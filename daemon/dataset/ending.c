@@ -50,20 +50,21 @@ const char *ending_source(const char *name)
 	return NULL;
 }
 
-/* Endings without a codec; some of them count as images for torchvision. */
+/* Endings of pictures without a codec. */
 static const char *const foreign[ENDINGS_FOREIGN] = {".heic", ".heif", ".jxl",
 						     ".jp2",  ".dng",  ".svg"};
 
 void endings_see(struct endings *endings, const char *name)
 {
-	bool known = ending_is_image(name);
-	for (size_t i = 0; i < ENDINGS_FOREIGN; i++) {
-		if (!ending_fits(name, foreign[i]))
-			continue;
-		endings->foreign[i]++;
-		known = true;
+	size_t at = 0;
+	if (!ending_is_image(name)) {
+		while (at < ENDINGS_FOREIGN && !ending_fits(name, foreign[at]))
+			at++;
+		if (at == ENDINGS_FOREIGN)
+			return;
+		endings->foreign[at]++;
 	}
-	endings->pictures += known;
+	endings->pictures++;
 }
 
 void endings_add(struct endings *endings, const struct endings *more)

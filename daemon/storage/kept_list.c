@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -31,6 +32,56 @@ int kept_list_add(struct kept_list *list, const struct storage_entry *entry)
 	memcpy(at + id_size, entry->name, name_size);
 	list->size += 1 + id_size + name_size;
 	return 0;
+}
+
+/* The name of an entry. */
+static const char *kept_name(const uint8_t *entry)
+{
+	return (const char *)entry + 1 + (*entry == KEPT_FOLDER ? 2 * sizeof(uint64_t) : 0);
+}
+
+static int entry_by_name(const void *a, const void *b)
+{
+	return strcmp(kept_name(*(const uint8_t *const *)a), kept_name(*(const uint8_t *const *)b));
+}
+
+/* Put copies of the entries, in the order of `entries`, into `out`. */
+static void copy_entries(uint8_t *out, const uint8_t **entries, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		const char *name = kept_name(entries[i]);
+		size_t size = (size_t)((const uint8_t *)name - entries[i]) + strlen(name) + 1;
+		memcpy(out, entries[i], size);
+		out += size;
+	}
+}
+
+int kept_list_sort(struct kept_list *list)
+{
+	const uint8_t **entries = NULL;
+	uint64_t count = 0, capacity = 0;
+	struct storage_entry unused;
+	uint8_t *sorted = list->size ? malloc(list->size) : NULL;
+	int result = list->size && !sorted ? -ENOMEM : 0;
+	for (uint64_t at = 0; !result && at < list->size;) {
+		if (ARRAY_RESERVE(entries, capacity, count + 1)) {
+			result = -ENOMEM;
+			break;
+		}
+		entries[count++] = list->data + at;
+		(void)kept_list_next(list, &at, &unused);
+	}
+	if (!result && count) {
+		qsort(entries, count, sizeof(*entries), entry_by_name);
+		copy_entries(sorted, entries, count);
+		free(list->data);
+		list->data = sorted;
+		list->capacity = list->size;
+		sorted = NULL;
+	}
+	free(sorted);
+	free(entries);
+	return result;
 }
 
 static bool is_a_name(const char *name, size_t size)

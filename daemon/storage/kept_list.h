@@ -19,6 +19,8 @@ struct kept_list {
 
 /* 0 or -ENOMEM. */
 int kept_list_add(struct kept_list *list, const struct storage_entry *entry);
+/* By name, so that who takes them need not sort them. 0, or -ENOMEM: as it was. */
+int kept_list_sort(struct kept_list *list);
 /* Can each entry be what a folder has? */
 bool kept_list_is_whole(const struct kept_list *list);
 /* The entry at *at, which goes on to the next; kind STORAGE_OTHER: look at it. False: there is none

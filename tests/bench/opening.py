@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""How long a large folder takes to open: by its names, with all sizes, and torchvision's
-ImageFolder, in turn. By hand; --make fills FOLDER with hard links in 1,000 classes.
+"""How long a large folder takes to open: by its names, with all sizes, again in a new daemon that
+kept the lists of its folders, and torchvision's ImageFolder, in turn. By hand; --make fills FOLDER
+with hard links in 1,000 classes.
 
     opening.py --build BUILD [--make FILES] [--runs 5] FOLDER
 """
@@ -10,6 +11,7 @@ import os
 import pathlib
 import statistics
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -22,16 +24,16 @@ STREAM = {"transforms": [{"name": "Resize", "size": [8, 8]}], "dtype": "uint8", 
 def make(folder, files, classes=1000):
     """Hard links, some ten thousands to a file: file systems have a limit."""
     per_class = files // classes
-    source = None
     for label in range(classes):
         inside = folder / f"n{label:08}"
         inside.mkdir(parents=True)
         for number in range(per_class):
-            if source is None or number % 20000 == 0 and label % 10 == 0:
-                source = inside / f"n{label:08}_{number}.JPEG"
+            name = inside / f"n{label:08}_{number * 7919 % 100000}.JPEG"
+            if (label * per_class + number) % 20000 == 0:
+                source = name
                 source.write_bytes(b"no picture")
             else:
-                os.link(source, inside / f"n{label:08}_{number * 7919 % 100000}.JPEG")
+                os.link(source, name)
 
 
 def image_folder(folder):
@@ -42,8 +44,10 @@ def image_folder(folder):
 
 
 def stoker(folder, harness):
-    """In a daemon of its own: the answer to the attach, the sizes behind it, and memory."""
-    daemon = harness.Daemon().spawn()
+    """In daemons of their own: the answer to the attach, the sizes behind it, and memory; then
+    where the first one kept the lists; then with no names alone."""
+    index_dir = tempfile.TemporaryDirectory(prefix="stoker-")
+    daemon = harness.Daemon(index_dir=index_dir.name).spawn()
     took = {}
     try:
         with daemon.connect() as peer:
@@ -63,11 +67,19 @@ def stoker(folder, harness):
         daemon.spawn()
         with daemon.connect() as peer:
             begun = time.monotonic()
+            assert peer.attach(folder, **STREAM, accept_names=True).name == "attached"
+            took["names that were kept"] = time.monotonic() - begun
+        daemon.terminate()
+        index_dir.cleanup()
+        daemon.spawn()
+        with daemon.connect() as peer:
+            begun = time.monotonic()
             assert peer.attach(folder, **STREAM).name == "attached"
             took["with a look at each"] = time.monotonic() - begun
         daemon.terminate()
     finally:
         daemon.remove()
+        index_dir.cleanup()
     return took
 
 

@@ -113,6 +113,8 @@ static int folder_list_kept(struct folder_listing *listing, const char *path,
 		.since_ns = taker->since_ns,
 	};
 	int result = root->storage->list(root->state, path, &recording, fault);
+	if (!result && lister.records && kept_list_sort(&lister.list))
+		lister_stop_recording(&lister);
 	uint64_t bytes = !result && lister.records ? folder_keep_add(listing->keep, path,
 								     &lister.version, &lister.list)
 						   : 0;
@@ -331,6 +333,17 @@ static int file_by_name(const void *a, const void *b, void *names)
 		      (const char *)names + ((const struct folder_file *)b)->name);
 }
 
+/* A kept list comes sorted. */
+static void node_sort_files(struct folder_node *node)
+{
+	bool sorted = true;
+	for (uint64_t i = 1; i < node->file_count && sorted; i++)
+		sorted = file_by_name(&node->files[i - 1], &node->files[i], node->names) < 0;
+	if (!sorted)
+		qsort_r(node->files, node->file_count, sizeof(*node->files), file_by_name,
+			node->names);
+}
+
 static int tree_list_node(struct folder_tree *tree, struct folder_node *node)
 {
 	tree->listed = node;
@@ -343,9 +356,8 @@ static int tree_list_node(struct folder_tree *tree, struct folder_node *node)
 	};
 	int result = folder_list(tree->listing, node->path, &tree->sources, &taker, &tree->fault);
 	result = result ? result : tree->result;
-	if (!result && node->file_count)
-		qsort_r(node->files, node->file_count, sizeof(*node->files), file_by_name,
-			node->names);
+	if (!result)
+		node_sort_files(node);
 	return result;
 }
 
