@@ -54,8 +54,8 @@ static int preflight_check_stage(const struct config *config, struct fault *faul
 	for (size_t i = 0; roots_text(config->stage_roots, i); i++)
 		if (strchr(roots_text(config->stage_roots, i), ':'))
 			return fault_say(fault, PREFLIGHT_E_BAD,
-					 "stage-root: '%s' is not the path of a mounted folder "
-					 "alone",
+					 "stage-root: '%s' is not a path alone: name the folder "
+					 "where the data are mounted",
 					 quote_text(&quote, roots_text(config->stage_roots, i)));
 	return 0;
 }

@@ -56,8 +56,8 @@ static int root_find_id(struct root *root, const char *name, struct fault *fault
 	else if (group)
 		number = group->gr_gid;
 	else if (quantity_parse(&number, name, &numbers, &unused))
-		return fault_say(fault, ROOTS_E_BAD, "there is no %s '%s'", user ? "user" : "group",
-				 quote_text(&quote, name));
+		return fault_say(fault, ROOTS_E_BAD, "there is no %s '%s': correct the name",
+				 user ? "user" : "group", quote_text(&quote, name));
 	if (number == CREDENTIALS_UNMAPPED)
 		return fault_say(fault, ROOTS_E_BAD,
 				 "'%s' is what all users and groups of other user namespaces are "

@@ -123,9 +123,10 @@ int code_arrays_parse(struct code_array out[CODE_ARRAYS_MAX], uint32_t *count_ou
 	int result = text ? 0 : -ENOMEM;
 	for (char *word; !result && (word = strtok_r(rest, " ", &rest)); count++) {
 		if (count == CODE_ARRAYS_MAX)
-			result = fault_say(fault, DATASET_E_OPEN,
-					   "%s: 'arrays' has more than %d arrays", whose,
-					   CODE_ARRAYS_MAX);
+			result = fault_say(
+				fault, DATASET_E_OPEN,
+				"%s: 'arrays' has more than the %d arrays that it may have", whose,
+				CODE_ARRAYS_MAX);
 		else if (!array_parse(&out[count], word))
 			result = fault_say(
 				fault, DATASET_E_OPEN,
@@ -137,7 +138,8 @@ int code_arrays_parse(struct code_array out[CODE_ARRAYS_MAX], uint32_t *count_ou
 	}
 	free(text);
 	if (!result && count == 0)
-		result = fault_say(fault, DATASET_E_OPEN, "%s: 'arrays' is empty", whose);
+		result = fault_say(fault, DATASET_E_OPEN,
+				   "%s: 'arrays' is empty: name at least one", whose);
 	*count_out = count;
 	return result;
 }

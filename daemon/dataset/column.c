@@ -140,9 +140,9 @@ static int column_add_list(struct column *column, const struct cell *cell, struc
 {
 	uint32_t item = column_item(column->kind);
 	if (cell->count % item)
-		return fault_say(fault, COLUMN_E_BAD,
-				 "'%s' has %u numbers, which is not a multiple of %s", column->name,
-				 cell->count, item == 4 ? "4 (x0 y0 x1 y1)" : "2 (x y)");
+		return fault_say(
+			fault, COLUMN_E_BAD, "'%s' has %u numbers, and must have a multiple of %s",
+			column->name, cell->count, item == 4 ? "4 (x0 y0 x1 y1)" : "2 (x y)");
 	uint64_t at = column->size;
 	int r = column_extend(column, cell->count * sizeof(float));
 	for (uint32_t i = 0; i < cell->count && r == 0; i++, at += sizeof(float)) {

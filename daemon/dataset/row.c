@@ -149,7 +149,7 @@ int row_add_number(struct row *row, struct cell *cell, const struct label *label
 		   struct fault *fault)
 {
 	if (row->number_count == LABELS_MAX)
-		return fault_say(fault, ROW_E_BAD, "more than %d numbers", LABELS_MAX);
+		return fault_say(fault, ROW_E_BAD, "a row has at most %d numbers", LABELS_MAX);
 	if (cell->count == 0)
 		cell->numbers = &row->numbers[row->number_count];
 	row->numbers[row->number_count++] = *label;

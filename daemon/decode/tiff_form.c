@@ -289,7 +289,8 @@ int tiff_form_read_wide(struct tiff_form *out, const struct codec_input *input, 
 	};
 	if (!compression_is_known(page.compression))
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "TIFF: compression %u is not supported", page.compression);
+				 "TIFF: compression %u is not supported: convert it to PNG",
+				 page.compression);
 	for (size_t i = 0; i < sizeof(wide_samples) / sizeof(*wide_samples); i++)
 		if (page_has_numbers(&page) && wide_samples[i].bits == page.bits &&
 		    wide_samples[i].format == page.format && (wide_samples[i].fits || !whole))

@@ -235,8 +235,8 @@ static int weight_of(const struct sampler_spec *spec, const struct sampled *sour
 	int64_t label = label_of(source->dataset, sample);
 	if (label < 0 || (uint64_t)label >= spec->list_count)
 		return fault_say(source->fault, SAMPLER_E_ARGUMENT,
-				 "sampler: sample %llu is of class %lld, but weights_by_class has "
-				 "%llu weights",
+				 "sampler: sample %llu is of class %lld, and weights_by_class has "
+				 "%llu weights: give one for each class",
 				 (unsigned long long)sample, (long long)label,
 				 (unsigned long long)spec->list_count);
 	*out = spec->list[label];

@@ -38,7 +38,7 @@ int sharding_new(struct shard_order **out, const struct dataset *dataset, uint64
 	if (sampler && !sampler_is_sorted(sampler))
 		return fault_say(fault, SHARDING_E_ARGUMENT,
 				 "order: 'shards' goes with the samplers split and subset, with "
-				 "indices that rise; not with this one (%s)",
+				 "indices that rise; not with this one (%s): take order 'global'",
 				 sampler_name(sampler));
 	uint64_t *begins = malloc(((size_t)shards + 1) * sizeof(*begins));
 	if (!begins)

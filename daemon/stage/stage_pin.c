@@ -47,8 +47,8 @@ int stage_set_pin(struct stage_set *set, bool pinned, struct fault *fault)
 		count += origin->marked && (origin->bytes || origin->pinned);
 	int result = count ? 0
 			   : fault_say(fault, STAGE_E_NOTHING,
-				       "nothing of it is kept in cache-dir: what is read over the "
-				       "network is, once a trainer has read it");
+				       "nothing of it is kept in cache-dir yet: read it once "
+				       "with a trainer, or start one");
 	if (!result && pinned)
 		result = stage_may_pin(stage, fault);
 	if (!result) {

@@ -47,8 +47,8 @@ int field_choice_views(struct field_choice *choice, uint32_t views, const struct
 	choice->views = views > 1 ? views : own;
 	if (pipeline_crops(pipeline) && choice->views != own)
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "views and Crops cannot be combined: Crops says how many images "
-				 "each of its lists makes");
+				 "views and Crops cannot be combined: leave views at 1, Crops "
+				 "says how many images each of its lists makes");
 	if (choice->views % own != 0)
 		return fault_say(fault, FIELD_E_CHOICE,
 				 "views: %u is not a multiple of the %u that the transforms make: "
@@ -399,8 +399,8 @@ static int fields_check_boxes(const struct pipeline *pipeline, const struct data
 	const char *boxed = pipeline_boxed(pipeline);
 	if (boxed && pipeline_map(pipeline))
 		return fault_say(fault, FIELD_E_CHOICE,
-				 "%s and Map cannot be combined: the code of Map may move pixels, "
-				 "and boxes would not move with them",
+				 "%s and Map cannot be combined, since boxes do not move with what "
+				 "Map's code does to pixels: leave one of them out",
 				 boxed);
 	if (boxed && !columns_boxes(dataset_columns(dataset)))
 		return fault_say(fault, FIELD_E_CHOICE,

@@ -49,7 +49,7 @@ static enum job_outcome take_ragged(struct job *job, const struct field *field, 
 		if (field->shape[i] && shape[i] != field->shape[i]) {
 			fault_say(&job->fault, 1,
 				  "%s: dimension %u of the sample has %" PRIu64
-				  ", and all samples have %u there",
+				  ", and all samples have %u there: say None there, or give that",
 				  field->name, i, shape[i], field->shape[i]);
 			return JOB_USER;
 		}

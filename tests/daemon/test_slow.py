@@ -146,7 +146,7 @@ def test_refused(tmp_path):
     """Without cache-dir; a rule of who may read; a URL."""
     assert "there is no cache-dir" in refused(stage_root="/far")
     for path in "/far:0", "s3://bucket":
-        assert "not the path of a mounted folder" in refused(stage_root=path, cache_dir=tmp_path)
+        assert "not a path alone" in refused(stage_root=path, cache_dir=tmp_path)
 
 
 @needs_root

@@ -153,7 +153,9 @@ int arrays_set_classes(struct arrays *arrays, const char *const *names, uint64_t
 	uint64_t bound = labels_bound(arrays);
 	if (bound == 0 || bound > count)
 		return fault_say(fault, DATASET_E_OPEN,
-				 "a label is not one of the dataset's %" PRIu64 " classes", count);
+				 "a label is not one of the dataset's %" PRIu64
+				 " classes: labels are 0 to classes - 1",
+				 count);
 	return classes_make(arrays, names, count);
 }
 

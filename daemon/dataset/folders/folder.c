@@ -127,7 +127,8 @@ static int folder_walk_root(struct folder_walk *walk)
 	folder_tree_deinit(&tree);
 	if (!result && index_count(walk->index) == 0)
 		return fault_say(walk->fault, DATASET_E_OPEN,
-				 "there is no image in the folder (" ENDING_IMAGES ")");
+				 "there is no image in the folder: their names end in one "
+				 "of " ENDING_IMAGES);
 	return result;
 }
 

@@ -25,8 +25,8 @@ int warm_open(struct pipeline *pipeline, const struct dataset_entry *entry,
 				 "without ReadAs and dtype uint16");
 	if (atomic_load(&pictures->limit) == 0 && !disk)
 		return fault_say(fault, WARM_E_REFUSED,
-				 "this daemon keeps no decoded pictures: cache-memory is 0, "
-				 "and there is no cache-decoded-size with a cache-dir");
+				 "this daemon keeps no decoded pictures: set cache-memory, or "
+				 "cache-dir with cache-decoded-size");
 	if (!entry->pictures)
 		return -ENOMEM;
 	int r = pipeline_settle(pipeline, 0, 0, fault);

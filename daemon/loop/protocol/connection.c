@@ -164,7 +164,8 @@ static void connection_overrun(struct connection *connection)
 {
 	core_count(connection->core, COUNTER_OVERRUNS, 1);
 	log_user(connection->uid, LOG_CLIENTS, LOG_LEVEL_WARNING,
-		 "pid %d does not read what it asked for: cut off", (int)connection->pid);
+		 "pid %d does not read what it asked for, and was cut off: it must connect again",
+		 (int)connection->pid);
 	connection->failed = true;
 }
 

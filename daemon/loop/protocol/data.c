@@ -80,8 +80,8 @@ static unsigned take_credentials(struct session *session,
 	};
 	if (user->uid == CREDENTIALS_UNMAPPED) {
 		fault_say(fault, 1,
-			  "this user is of another user namespace, and the daemon cannot tell it "
-			  "from others of there: it takes no credentials from them");
+			  "the daemon cannot tell users of another user namespace apart, and "
+			  "takes no credentials from them");
 		return ERROR_PERMISSION;
 	}
 	if (!user->user_keys)
@@ -116,8 +116,7 @@ void data_list(struct session *session, const struct message *message)
 	if (!session->reader) {
 		core_count(session->protocol->core, COUNTER_PROTOCOL_ERRORS, 1);
 		connection_fail(&session->connection, ERROR_STATE, 0,
-				"list, but of description, may not come while the connection is "
-				"attached to nothing");
+				"list needs an attach first, but for what = 'description'");
 		return;
 	}
 	const struct dataset *dataset = session->reader->stream->entry->dataset;

@@ -54,7 +54,8 @@ int keras_take_numbers(struct keras *keras, uint32_t channels, struct fault *fau
 	if (keras->bands > 1 && keras->bands != channels)
 		return fault_say(fault, KERAS_E_VALUE,
 				 "ImageDataGenerator: featurewise_mean or featurewise_std is of %u "
-				 "channels, and the samples have %" PRIu32,
+				 "channels, and the samples have %" PRIu32
+				 ": fit it to such samples",
 				 keras->bands, channels);
 	keras->channels = channels;
 	return 0;

@@ -52,7 +52,7 @@ static void test_flat_refusals(void **state)
 	put("out/x.jpg", "x");
 	put("data/notes.txt", "no picture");
 	assert_int_equal(open_with(&dataset, at("data"), "kind", "flat"), DATASET_E_OPEN);
-	assert_words("data: there is no image in the folder (.jpg");
+	assert_words("data: there is no image in the folder: their names end in one of .jpg");
 	assert_int_equal(symlink("../out/x.jpg", at("data/x.jpg")), 0);
 	assert_int_equal(open_with(&dataset, at("data"), "kind", "flat"), DATASET_E_OPEN);
 	assert_words("x.jpg is a symbolic link that leads out");
