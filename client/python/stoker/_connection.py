@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 REPLY_S = 30.0  # for a reply that needs no work, and for the rest of a frame
 _ASK_S = 2.0  # of silence, after which the daemon is asked for a sign of life
 _SAY_S = 5.0  # of silence, after which that is said
+_PROGRESS_S = 10.0  # of a long request, after which that is said
 _FAIR_S = 2.5  # that an answer to PING has; also where this process itself was stopped
 _CHUNK = 65536
 _FDS = 8
@@ -83,6 +84,24 @@ class _Pulse:
 
     def _due(self) -> float:
         return max(self._silent + _SAY_S, self._asked + _FAIR_S if self.greeted else 0.0)
+
+
+class _Progress:
+    """How far a long request is, as lines of the log with the time left."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._what, self._first = path, "", 0
+        self._begun = self._said = 0.0
+
+    def note(self, fields: Dict[str, Any]) -> None:
+        now, what, done = time.monotonic(), fields["what"], fields["done"]
+        if what != self._what:
+            self._what, self._first, self._begun, self._said = what, done, now, now
+        left = fields.get("total", 0) - done
+        if now - self._said > _PROGRESS_S and done > self._first and left > 0:
+            self._said = now
+            _log.warning("stokerd at %s: %s, %d of %d, about %.1f min left", self._path, what, done,
+                         done + left, (now - self._begun) * left / (done - self._first) / 60)
 
 
 class Connection:
@@ -174,6 +193,7 @@ class Connection:
         return message.fields
 
     def _reply(self, seq: int, deadline: Optional[float]) -> Optional[_wire.Received]:
+        progress = _Progress(self._path)
         while True:
             message = self._next(deadline)
             if message is None:
@@ -182,6 +202,8 @@ class Connection:
                 self._inbox.append(message)
             elif message.name != "progress":
                 return message
+            else:
+                progress.note(message.fields)
 
     def _give_up(self) -> None:
         self.lost = True
