@@ -384,12 +384,17 @@ void dataset_set_secret(struct dataset *dataset, const struct digest_secret *sec
 		dataset_set_secret(dataset->facts.part[i], secret);
 }
 
+/* The dataset that has the sample's file, and its number there. */
+static const struct dataset *dataset_of_file(const struct dataset *dataset, uint64_t *sample)
+{
+	assert(*sample < dataset->facts.count);
+	return dataset->kind->part ? dataset->kind->part(dataset->state, sample) : dataset;
+}
+
 bool dataset_stamp_kept(const struct dataset *dataset, uint64_t sample, struct stamp *out)
 {
 	struct storage_version version;
-	assert(sample < dataset->facts.count);
-	if (dataset->kind->part)
-		dataset = dataset->kind->part(dataset->state, &sample);
+	dataset = dataset_of_file(dataset, &sample);
 	return dataset->kind->version(dataset->state, sample, &version) == 0 &&
 	       first_read_stamp_kept(&dataset->first_reads[sample], &version, out);
 }
@@ -408,9 +413,7 @@ int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_byte
 {
 	struct storage_version version;
 	struct stamp stamp;
-	assert(sample < dataset->facts.count);
-	if (dataset->kind->part)
-		dataset = dataset->kind->part(dataset->state, &sample);
+	dataset = dataset_of_file(dataset, &sample);
 	int result =
 		dataset->kind->read(dataset->state, sample, max_bytes, buffer, &version, fault);
 	if (result)
@@ -424,6 +427,26 @@ int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_byte
 	if (stamp_out)
 		*stamp_out = stamp;
 	return 0;
+}
+
+int dataset_read_head(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
+		      struct buffer *buffer, uint64_t *mark_out, struct fault *fault)
+{
+	struct storage_version version;
+	dataset = dataset_of_file(dataset, &sample);
+	int result = dataset->kind->read_head(dataset->state, sample, max_bytes, buffer, &version,
+					      fault);
+	if (!result)
+		*mark_out = storage_version_mark(&version);
+	return result;
+}
+
+uint64_t dataset_mark(const struct dataset *dataset, uint64_t sample)
+{
+	struct storage_version version;
+	dataset = dataset_of_file(dataset, &sample);
+	bool known = dataset->kind->head_version(dataset->state, sample, &version) == 0;
+	return known ? storage_version_mark(&version) : 0;
 }
 
 int dataset_read_mask(const struct dataset *dataset, uint64_t sample, size_t max_bytes,

@@ -237,6 +237,12 @@ struct image dataset_pixels(const struct dataset *dataset, uint64_t sample);
  */
 int dataset_read(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
 		 struct buffer *buffer, struct stamp *stamp_out, struct fault *fault);
+/* As dataset_read(), of the file's first bytes, up to STORAGE_HEAD_BYTES, or of more; `mark_out`
+ * tells this version of it from another. What is read here may be another file later. */
+int dataset_read_head(const struct dataset *dataset, uint64_t sample, size_t max_bytes,
+		      struct buffer *buffer, uint64_t *mark_out, struct fault *fault);
+/* Mark of the version that is there now; 0: it cannot be told. Blocks on storage. */
+uint64_t dataset_mark(const struct dataset *dataset, uint64_t sample);
 /* The stamp of a sample's file, from its version alone; false unless the file is as it was when it
  * was last read. Blocks on storage. */
 bool dataset_stamp_kept(const struct dataset *dataset, uint64_t sample, struct stamp *out);

@@ -111,13 +111,13 @@ size_t files_path(const void *state, uint64_t sample, char *out, size_t size)
 	return index_path(files->index, sample, out, size);
 }
 
-static int files_read_path(const struct files *files, const char *path, size_t max_bytes,
-			   struct buffer *buffer, struct storage_version *version_out,
-			   struct fault *fault)
+static int files_read_path(const struct files *files, const char *path, struct storage_range range,
+			   size_t max_bytes, struct buffer *buffer,
+			   struct storage_version *version_out, struct fault *fault)
 {
 	const struct storage_folder *folder = &files->folder;
-	int result = folder->storage->read_range(folder->state, path, STORAGE_WHOLE, max_bytes,
-						 buffer, version_out, fault);
+	int result = folder->storage->read_range(folder->state, path, range, max_bytes, buffer,
+						 version_out, fault);
 	switch (result) {
 	case STORAGE_E_LIMIT:
 		return DATASET_E_LIMIT;
@@ -140,15 +140,15 @@ static bool files_saw(const struct files *files, uint64_t sample,
 	       index_see(files->index, sample, glance);
 }
 
-int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-	       struct storage_version *version_out, struct fault *fault)
+static int files_read_range(const struct files *files, uint64_t sample, struct storage_range range,
+			    size_t max_bytes, struct buffer *buffer,
+			    struct storage_version *version_out, struct fault *fault)
 {
-	const struct files *files = state;
 	struct storage_version version;
 	struct quote quote;
 	char path[INDEX_PATH_MAX];
 	index_path(files->index, sample, path, sizeof(path));
-	int result = files_read_path(files, path, max_bytes, buffer, &version, fault);
+	int result = files_read_path(files, path, range, max_bytes, buffer, &version, fault);
 	if (!result && !files_saw(files, sample, &version))
 		return fault_say(
 			fault, DATASET_E_CHANGED,
@@ -159,6 +159,21 @@ int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buff
 	if (!result)
 		*version_out = version;
 	return result;
+}
+
+int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+	       struct storage_version *version_out, struct fault *fault)
+{
+	return files_read_range(state, sample, STORAGE_WHOLE, max_bytes, buffer, version_out,
+				fault);
+}
+
+int files_read_head(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+		    struct storage_version *version_out, struct fault *fault)
+{
+	(void)max_bytes;
+	return files_read_range(state, sample, STORAGE_HEAD, STORAGE_HEAD_BYTES, buffer,
+				version_out, fault);
 }
 
 int files_version(const void *state, uint64_t sample, struct storage_version *out)
@@ -196,5 +211,6 @@ int files_read_mask(const void *state, const char *path, size_t size, size_t max
 {
 	char terminated[INDEX_PATH_MAX]; /* manifest.c refuses longer paths */
 	snprintf(terminated, sizeof(terminated), "%.*s", (int)size, path);
-	return files_read_path(state, terminated, max_bytes, buffer, version_out, fault);
+	return files_read_path(state, terminated, STORAGE_WHOLE, max_bytes, buffer, version_out,
+			       fault);
 }

@@ -35,6 +35,8 @@ void files_read_label(const void *state, uint64_t sample, void *out);
 size_t files_path(const void *state, uint64_t sample, char *out, size_t size);
 int files_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
 	       struct storage_version *version_out, struct fault *fault);
+int files_read_head(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+		    struct storage_version *version_out, struct fault *fault);
 int files_version(const void *state, uint64_t sample, struct storage_version *out);
 /* The folders of all samples, and those that lead to them. */
 void files_watch(const void *state, struct folder_watch *watch);

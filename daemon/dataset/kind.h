@@ -95,6 +95,13 @@ struct dataset_kind {
 	int (*read)(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
 		    struct storage_version *version_out, struct fault *fault);
 	struct image (*pixels)(const void *state, uint64_t sample);
+	/* With read(), but for samples that are made by code: as that, of the file's head alone
+	 * (STORAGE_HEAD), or of more of it; and the version that it would give, without reading,
+	 * which may be that which the index was made of, if no other one is ever read. */
+	int (*read_head)(const void *state, uint64_t sample, size_t max_bytes,
+			 struct buffer *buffer, struct storage_version *version_out,
+			 struct fault *fault);
+	int (*head_version)(const void *state, uint64_t sample, struct storage_version *out);
 	/* With read(): the version that read() would give, without reading the file. 0 or a
 	 * condition. */
 	int (*version)(const void *state, uint64_t sample, struct storage_version *out);

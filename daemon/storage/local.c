@@ -195,7 +195,7 @@ static int local_measure(const struct stat *stat, const char *key, struct storag
 		return fault_say(fault, STORAGE_E_READ, "cannot read %s: it is empty (0 bytes)",
 				 quote_text(&quote, key));
 	uint64_t rest = range.offset < size ? size - range.offset : 0;
-	uint64_t length = range.length == STORAGE_TO_END ? rest : range.length;
+	uint64_t length = storage_range_length(range, rest);
 	if (length == 0 || length > rest)
 		return fault_say(fault, STORAGE_E_READ,
 				 "cannot read %s: it has %" PRIu64 " bytes, too few for %" PRIu64

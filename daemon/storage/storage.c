@@ -11,6 +11,13 @@ bool storage_version_equal(const struct storage_version *a, const struct storage
 	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
+uint64_t storage_range_length(struct storage_range range, uint64_t rest)
+{
+	if (range.length == STORAGE_TO_HEAD)
+		return rest < STORAGE_HEAD_BYTES ? rest : STORAGE_HEAD_BYTES;
+	return range.length == STORAGE_TO_END ? rest : range.length;
+}
+
 uint64_t storage_version_mark(const struct storage_version *version)
 {
 	const uint64_t parts[] = {version->device, version->inode, version->size,

@@ -85,12 +85,18 @@ struct storage_place {
 	"the kernel, or a system call filter around this process, lacks openat2, without which a " \
 	"dataset cannot be read safely: Linux 5.6 or newer is needed"
 
-/* Bytes of a file: [offset, offset + length), or from offset to the end. */
+/* Bytes of a file: [offset, offset + length), or from offset to the end; or its head, that are as
+ * many as most headers take, and all of a smaller file. */
 struct storage_range {
 	uint64_t offset, length;
 };
 #define STORAGE_TO_END UINT64_MAX
+#define STORAGE_TO_HEAD (UINT64_MAX - 1)
 #define STORAGE_WHOLE ((struct storage_range){0, STORAGE_TO_END})
+#define STORAGE_HEAD ((struct storage_range){0, STORAGE_TO_HEAD})
+#define STORAGE_HEAD_BYTES ((uint64_t)1 << 16)
+/* The length of a range of a file that has `rest` bytes from its offset on. */
+uint64_t storage_range_length(struct storage_range range, uint64_t rest);
 
 /* Tells one version of a file from another without reading it: of one version there are no two
  * contents. That of a file may be another one although its bytes are the same: after chmod(). */

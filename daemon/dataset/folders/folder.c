@@ -387,6 +387,8 @@ const struct dataset_kind folder_kind = {
 	.read_label = files_read_label,
 	.path = files_path,
 	.read = files_read,
+	.read_head = files_read_head,
+	.head_version = files_version,
 	.version = files_version,
 };
 
@@ -401,5 +403,7 @@ const struct dataset_kind flat_kind = {
 	.read_label = files_read_label,
 	.path = files_path,
 	.read = files_read,
+	.read_head = files_read_head,
+	.head_version = files_version,
 	.version = files_version,
 };

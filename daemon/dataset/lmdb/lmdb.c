@@ -119,6 +119,8 @@ const struct dataset_kind lmdb_kind = {
 	.read_label = shards_read_label,
 	.path = shards_path,
 	.read = shards_read,
+	.read_head = shards_read_head,
+	.head_version = shards_indexed,
 	.version = shards_version,
 	.shard_first = shards_first,
 };

@@ -97,8 +97,8 @@ static int packed_read_range(const void *state, const char *name, struct storage
 	stage_use_set(use.set, use.sample); /* so a server is asked for its version once */
 	int result = packed_version(packed, name, &version, fault);
 	stage_use_set(NULL, 0); /* the packed file itself is not kept */
-	if (!result && range.length == STORAGE_TO_END && range.offset < version.size)
-		range.length = version.size - range.offset;
+	if (!result && range.offset < version.size)
+		range.length = storage_range_length(range, version.size - range.offset);
 	if (!result && (version.size != shard->size || range.offset > shard->size ||
 			range.length > shard->size - range.offset))
 		result = fault_say(fault, STORAGE_E_READ, "it was changed");

@@ -222,22 +222,33 @@ static void shards_beside(const struct shard_index *index, const struct shard *s
 	}
 }
 
-int shards_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
-		struct storage_version *version_out, struct fault *fault)
+int shards_indexed(const void *state, uint64_t sample, struct storage_version *out)
 {
-	const struct shards *shards = state;
+	const struct shard_index *index = ((const struct shards *)state)->index;
+	*out = shard_index_of(index, sample)->version;
+	out->size = shards_member(index, sample).length;
+	return 0;
+}
+
+/* The first bytes of a member, `most` at most. */
+static int shards_read_part(const struct shards *shards, uint64_t sample, uint64_t most,
+			    size_t max_bytes, struct buffer *buffer,
+			    struct storage_version *version_out, struct fault *fault)
+{
 	const struct shard *shard = shard_index_of(shards->index, sample);
 	const struct storage_range member = shards_member(shards->index, sample);
+	struct storage_range part = member;
 	struct storage_version version;
 	struct stage_beside beside;
 	struct quote quote;
 	if (member.length == 0)
 		return fault_say(fault, DATASET_E_READ, "it is empty (0 bytes)");
+	part.length = part.length < most ? part.length : most;
 	if (stage_use_now()) {
 		shards_beside(shards->index, shard, sample, &beside);
 		stage_use_beside(&beside);
 	}
-	int result = shards->folder.storage->read_range(shards->folder.state, shard->name, member,
+	int result = shards->folder.storage->read_range(shards->folder.state, shard->name, part,
 							max_bytes, buffer, &version, fault);
 	if (stage_use_now())
 		stage_use_beside(NULL);
@@ -247,18 +258,37 @@ int shards_read(const void *state, uint64_t sample, size_t max_bytes, struct buf
 		return DATASET_E_LIMIT;
 	/* One that was cut is another shard, too. */
 	if (result == STORAGE_E_READ &&
-	    shards_version(state, sample, &version) != DATASET_E_CHANGED)
+	    shards_version(shards, sample, &version) != DATASET_E_CHANGED)
 		return DATASET_E_READ;
 	if (result || !shards_member_version(shard, member.length, &version))
 		return fault_say(fault, DATASET_E_CHANGED,
 				 "the shard %s is not the one that was indexed: it changed under "
 				 "the stream; attach again when it changes no more",
 				 quote_text(&quote, shard->name));
-	if (shards->form->picture)
+	*version_out = version;
+	return 0;
+}
+
+int shards_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+		struct storage_version *version_out, struct fault *fault)
+{
+	const struct shards *shards = state;
+	int result = shards_read_part(shards, sample, STORAGE_TO_END, max_bytes, buffer,
+				      version_out, fault);
+	if (!result && shards->form->picture)
 		result = shards->form->picture(&shards->roles, buffer, fault);
-	if (!result)
-		*version_out = version;
 	return result;
+}
+
+int shards_read_head(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+		     struct storage_version *version_out, struct fault *fault)
+{
+	const struct shards *shards = state;
+	int result = shards->form->picture
+			     ? shards_read(state, sample, max_bytes, buffer, version_out, fault)
+			     : shards_read_part(shards, sample, STORAGE_HEAD_BYTES,
+						STORAGE_HEAD_BYTES, buffer, version_out, fault);
+	return result ? result : shards_indexed(state, sample, version_out);
 }
 
 uint64_t shards_first(const void *state, uint32_t shard)

@@ -46,6 +46,9 @@ void shards_read_label(const void *state, uint64_t sample, void *out);
 size_t shards_path(const void *state, uint64_t sample, char *out, size_t size);
 int shards_read(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
 		struct storage_version *version_out, struct fault *fault);
+int shards_read_head(const void *state, uint64_t sample, size_t max_bytes, struct buffer *buffer,
+		     struct storage_version *version_out, struct fault *fault);
+int shards_indexed(const void *state, uint64_t sample, struct storage_version *out);
 int shards_version(const void *state, uint64_t sample, struct storage_version *out);
 uint64_t shards_first(const void *state, uint32_t shard);
 

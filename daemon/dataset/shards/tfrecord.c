@@ -386,6 +386,8 @@ const struct dataset_kind tfrecord_kind = {
 	.read_label = shards_read_label,
 	.path = shards_path,
 	.read = shards_read,
+	.read_head = shards_read_head,
+	.head_version = shards_indexed,
 	.version = shards_version,
 	.shard_first = shards_first,
 };

@@ -304,7 +304,8 @@ static int check_answer(const struct response *response, struct storage_range ra
 				 "have it serve the file as it is");
 	if (response->status == 200) {
 		*total_out = received;
-		if (whole || (range.offset == 0 && range.length == received))
+		if (whole ||
+		    (range.offset == 0 && storage_range_length(range, received) == received))
 			return 0;
 		return fault_say(why, STORAGE_E_READ, "%s", no_ranges(response));
 	}
@@ -314,7 +315,7 @@ static int check_answer(const struct response *response, struct storage_range ra
 		return fault_say(why, STORAGE_E_READ,
 				 "the server gives another range than it was asked for");
 	uint64_t rest = response->total - range.offset;
-	uint64_t wanted = range.length == STORAGE_TO_END ? rest : range.length;
+	uint64_t wanted = storage_range_length(range, rest);
 	if (received != wanted)
 		return fault_say(why, STORAGE_E_READ,
 				 "it has %" PRIu64 " bytes, too few for %" PRIu64
@@ -366,8 +367,9 @@ int remote_read_range(const void *state, const char *key, struct storage_range r
 	struct fault why;
 	if (!remote_path(remote, key, path))
 		return say_cannot_read(key, STORAGE_LEADS_OUT, fault);
-	if (range.length != STORAGE_TO_END && range.length > max_bytes)
-		return say_limit(key, range.length, max_bytes, fault);
+	const uint64_t most = storage_range_length(range, STORAGE_TO_END);
+	if (range.length != STORAGE_TO_END && most > max_bytes)
+		return say_limit(key, most, max_bytes, fault);
 	if (range.length == 0)
 		return say_cannot_read(key, "no bytes of it are asked for", fault);
 	int result = remote_get(remote, path, NULL, range, max_bytes, buffer, &response, &why);

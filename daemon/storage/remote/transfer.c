@@ -306,18 +306,19 @@ static void attempt_ask_service(CURL *curl, const struct transfer_request *reque
 static void attempt_ask(CURL *curl, const struct transfer_request *request)
 {
 	const struct storage_range *range = &request->range;
+	const uint64_t length = storage_range_length(*range, STORAGE_TO_END);
 	char text[64];
 	bool https = strncmp(request->url, "https", 5) == 0;
 	curl_easy_setopt(curl, CURLOPT_URL, request->url);
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(curl, CURLOPT_NOBODY, request->head ? 1L : 0L);
 	attempt_ask_service(curl, request);
-	if (range->length != STORAGE_TO_END)
+	if (length != STORAGE_TO_END)
 		snprintf(text, sizeof(text), "%" PRIu64 "-%" PRIu64, range->offset,
-			 range->offset + range->length - 1);
+			 range->offset + length - 1);
 	else
 		snprintf(text, sizeof(text), "%" PRIu64 "-", range->offset);
-	if (range->offset || range->length != STORAGE_TO_END)
+	if (range->offset || length != STORAGE_TO_END)
 		curl_easy_setopt(curl, CURLOPT_RANGE, text);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, https ? "https" : "http,https");

@@ -18,6 +18,7 @@ static void test_rows_are_complete(void **state)
 		assert_non_null(kind->path);
 		assert_true(kind->read || kind->pixels);
 		assert_true(!kind->read == !kind->version);
+		assert_true(!kind->read_head == !kind->head_version);
 		/* A kind that can be found by a path can also be named by a description. */
 		assert_true(!kind->part || !kind->suits);
 		assert_true(kind->clue < KIND_CLUES);
