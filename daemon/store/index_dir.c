@@ -37,7 +37,8 @@ static bool is_ours(const char *name, const char *ending)
 	return ends_in(name, ending) &&
 	       (ends_in(name, INDEX_DIR_INDEX_ENDING) ||
 		ends_in(name, INDEX_DIR_STATISTICS_ENDING) ||
-		ends_in(name, INDEX_DIR_SHARDS_ENDING) || ends_in(name, INDEX_DIR_FOLDERS_ENDING));
+		ends_in(name, INDEX_DIR_SHARDS_ENDING) || ends_in(name, INDEX_DIR_FOLDERS_ENDING) ||
+		ends_in(name, INDEX_DIR_SIZES_ENDING));
 }
 
 /* For want of memory it is not on the list: then the next one goes in its place. */

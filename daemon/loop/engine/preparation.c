@@ -4,9 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/owner.h"
 #include "config.h"
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
+#include "loop/state/index_cache.h"
+#include "work/kept_sizes.h"
+
+/* An attach waits so long for the headers of all pictures. */
+#define PATIENCE_NS ((uint64_t)3600 * 1000000000)
 
 struct preparation {
 	struct dataset_entry *entry;
@@ -18,6 +24,7 @@ struct preparation {
 	struct decode_limits limits;
 	size_t max_file_bytes;
 	unsigned threads;
+	struct keep_file keep; /* where the sizes of the pictures are kept */
 	/* From here on the task's, until it is done. */
 	struct sampler_spec spec;
 	struct one_size seen;
@@ -45,20 +52,38 @@ static int preparation_make_sampler(struct preparation *preparation)
 				    preparation->entry->dataset, max_bytes, &preparation->fault);
 }
 
-static int preparation_make_buckets(struct preparation *preparation)
+static struct picture_sizes_spec preparation_pictures(struct preparation *preparation)
 {
-	struct bucketing_spec *spec = &preparation->wish.bucketing;
 	const struct dataset_entry *entry = preparation->entry;
-	const struct picture_sizes_spec pictures = {
+	return (struct picture_sizes_spec){
 		.dataset = entry->dataset,
 		.limits = &preparation->limits,
 		.max_bytes = preparation->max_file_bytes,
 		.exif = preparation->wish.exif,
 		.form = preparation->wish.form,
 		.threads = preparation->threads,
+		.patience_ns = preparation->wish.sizes ? 0 : PATIENCE_NS,
+		.keep = &preparation->keep,
 		.stopping = &entry->progress.cancel,
 		.progress = &preparation->progress,
 	};
+}
+
+static int preparation_find_sizes(struct preparation *preparation)
+{
+	const struct picture_sizes_spec pictures = preparation_pictures(preparation);
+	if (!preparation->wish.sizes)
+		return 0;
+	int r = picture_sizes_find(NULL, &pictures, &preparation->fault);
+	return r == PICTURE_SIZES_E_CANCELLED
+		       ? fault_say(&preparation->fault, r, "the daemon is about to stop")
+		       : r;
+}
+
+static int preparation_make_buckets(struct preparation *preparation)
+{
+	struct bucketing_spec *spec = &preparation->wish.bucketing;
+	const struct picture_sizes_spec pictures = preparation_pictures(preparation);
 	if (!spec->buckets)
 		return 0;
 	if (preparation->prepared.sampler)
@@ -82,6 +107,10 @@ static void preparation_run(struct task *task)
 	preparation->result = preparation_make_sampler(preparation);
 	if (preparation->result == 0)
 		preparation->result = preparation_make_buckets(preparation);
+	if (preparation->result == 0)
+		preparation->result = preparation_find_sizes(preparation);
+	if (atomic_load(&preparation->progress.read))
+		index_caches_trim(preparation->entry->core->index_caches);
 	if (preparation->result == 0 && (preparation->wish.size || preparation->looks))
 		preparation->result = one_size_find(
 			&preparation->seen, preparation->entry->dataset, &preparation->limits,
@@ -120,8 +149,22 @@ static bool preparation_looks(const struct dataset_entry *entry,
 
 bool preparation_is_needed(const struct dataset_entry *entry, const struct preparation_wish *wish)
 {
-	return wish->sampler->kind != SAMPLER_NONE || wish->bucketing.buckets || wish->size ||
-	       preparation_looks(entry, wish);
+	return wish->sampler->kind != SAMPLER_NONE || wish->bucketing.buckets || wish->sizes ||
+	       wish->size || preparation_looks(entry, wish);
+}
+
+static struct keep_file preparation_keep(const struct preparation *preparation)
+{
+	const struct dataset_entry *entry = preparation->entry;
+	const struct kept_sizes_key key = {
+		.dataset = dataset_identity(entry->dataset),
+		.path = entry->spec.path,
+		.exif = preparation->wish.exif,
+		.form = preparation->wish.form,
+		.limits = &preparation->limits,
+	};
+	return kept_sizes_file(index_caches_folder(entry->core->index_caches), owner_of(entry->uid),
+			       &key);
 }
 
 int preparation_begin(struct preparation **out, struct dataset_entry *entry,
@@ -143,6 +186,7 @@ int preparation_begin(struct preparation **out, struct dataset_entry *entry,
 	preparation->limits = core_decode_limits(entry->core);
 	preparation->max_file_bytes = entry->core->config->max_file_bytes;
 	preparation->threads = core_fetchers(entry->core);
+	preparation->keep = preparation_keep(preparation);
 	int r = task_start(&preparation->task, &entry->core->tasks, TASK_OPENING, wish->uid,
 			   preparation_run, preparation_ran);
 	if (r < 0) {
@@ -163,7 +207,7 @@ void preparation_give_up(struct preparation *preparation)
 
 bool preparation_progress(struct preparation *preparation, uint64_t *done_out, uint64_t *total_out)
 {
-	if (!preparation || !preparation->wish.bucketing.buckets)
+	if (!preparation || (!preparation->wish.bucketing.buckets && !preparation->wish.sizes))
 		return false;
 	*done_out = atomic_load(&preparation->progress.done);
 	*total_out = dataset_count(preparation->entry->dataset);

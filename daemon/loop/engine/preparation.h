@@ -25,6 +25,7 @@ struct preparation_wish {
 	bool exif;
 	struct image_form form;		 /* in which they are read */
 	struct bucketing_spec bucketing; /* without sampler and limit */
+	bool sizes;			 /* of all pictures, to be kept, however long it takes */
 };
 
 /* Results of a preparation. */
@@ -43,7 +44,7 @@ bool preparation_is_needed(const struct dataset_entry *entry, const struct prepa
 /* Begin for the open `entry`, which is held meanwhile. 0 or a negative errno. */
 int preparation_begin(struct preparation **out, struct dataset_entry *entry,
 		      const struct preparation_wish *wish, preparation_done *done, void *context);
-/* Does it read the headers of pictures, for Buckets? How many so far, of how many. NULL is not. */
+/* Does it read the headers of pictures? How many so far, of how many. NULL does not. */
 bool preparation_progress(struct preparation *preparation, uint64_t *done_out, uint64_t *total_out);
 /* Nobody waits any more. */
 void preparation_give_up(struct preparation *preparation);

@@ -9,11 +9,12 @@
 #include "base/owner.h"
 #include "loop/engine/fit.h"
 #include "loop/engine/index_task.h"
+#include "loop/engine/preparation.h"
 #include "loop/engine/warm.h"
 #include "loop/policy/access.h"
 #include "loop/policy/quota.h"
 #include "loop/policy/rows.h"
-#include "loop/protocol/attach_arguments.h"
+#include "loop/protocol/fit_plan.h"
 #include "loop/protocol/reply.h"
 #include "loop/protocol/session_state.h"
 #include "loop/state/catalog.h"
@@ -32,6 +33,7 @@ struct index_request {
 	struct dataset_entry *entry;
 	struct catalog_waiter opened;
 	struct index_task task;
+	struct preparation *preparation; /* reads the headers of the pictures; or NULL */
 	struct index_cache_waiter kept;
 	struct fit *fit;	   /* of a FIT; NULL: an INDEX */
 	struct pipeline *pipeline; /* of an INDEX that keeps the pictures decoded; or NULL */
@@ -61,6 +63,8 @@ static void request_leave(struct index_request *request)
 	if (request->session)
 		request->session->index_request = NULL;
 	request->session = NULL;
+	preparation_give_up(request->preparation);
+	request->preparation = NULL;
 	if (index_task_stop(&request->task) && !request->solving)
 		request_free(request);
 }
@@ -128,6 +132,42 @@ static void index_kept(struct index_cache_waiter *waiter, int result,
 		request_fail(request, ERROR_INTERNAL, fault->text);
 	else
 		report_index(request, sum);
+}
+
+static void request_keep(struct index_request *request)
+{
+	request->phase = "keeping";
+	if (!index_cache_keep(request->entry->index_cache, &request->kept))
+		report_index(request, NULL);
+}
+
+static void sizes_read(void *context, int result, const struct prepared *prepared,
+		       const struct fault *fault)
+{
+	struct index_request *request = context;
+	(void)prepared;
+	request->preparation = NULL;
+	if (result)
+		request_fail(request, ERROR_INTERNAL, fault->text);
+	else
+		request_keep(request);
+}
+
+/* Keep the sizes of the pictures, too, for Buckets: of their headers, unless a list says them. */
+static void request_sizes(struct index_request *request)
+{
+	struct sampler_spec none = SAMPLER_SPEC_NULL;
+	const struct preparation_wish wish = {.uid = request->session->connection.uid,
+					      .sampler = &none,
+					      .exif = request->exif,
+					      .sizes = true};
+	request->phase = "headers";
+	if (!index_caches_folder(request->core->index_caches) ||
+	    picture_sizes_are_known(request->entry->dataset))
+		request_keep(request);
+	else if (preparation_begin(&request->preparation, request->entry, &wish, sizes_read,
+				   request) < 0)
+		request_fail_memory(request);
 }
 
 /* -- INDEX with transforms: the pictures are kept ------------------------------------------ */
@@ -215,9 +255,7 @@ static void files_done(struct index_task *task)
 	} else if (request->pipeline) {
 		report_warm(request);
 	} else {
-		request->phase = "keeping";
-		if (!index_cache_keep(request->entry->index_cache, &request->kept))
-			report_index(request, NULL);
+		request_sizes(request);
 	}
 }
 
@@ -377,58 +415,6 @@ void index_request_index(struct session *session, const struct message *message)
 	request_go_on(request, r, asked->dataset.value, &fault);
 }
 
-/* A value that may be left out. */
-static bool take_number(const struct value *value, double standard, double *out)
-{
-	*out = standard;
-	return value_kind(value) == VALUE_NIL || value_number(value, out);
-}
-
-static int take_plan(struct statistics_plan *plan, const struct message_fit *message,
-		     struct fault *fault)
-{
-	struct text name = message->name;
-	if (name.size == 0)
-		name = (struct text){"default", 7};
-	plan->per_pixel = message->per_pixel;
-	plan->whitens = message->zca;
-	if (attach_resize(message->resize) < 0)
-		return fault_say(fault, 1, "%s", ATTACH_RESIZES);
-	if (statistics_name(plan->name, name.data, name.size, fault))
-		return 1;
-	if (!take_number(message->rescale.value, 1.0, &plan->rescale) || plan->rescale == 0.0 ||
-	    !(plan->rescale > -1e6 && plan->rescale < 1e6))
-		return fault_say(fault, 1,
-				 "rescale must be a number between -1e6 and 1e6, and not 0");
-	if (!take_number(message->zca_epsilon.value, 1e-6, &plan->epsilon) ||
-	    !(plan->epsilon > 0.0 && plan->epsilon <= 1e6))
-		return fault_say(fault, 1, "zca_epsilon must be a number above 0 and at most 1e6");
-	return 0;
-}
-
-/* The pictures are to be bytes, and the same in every epoch. */
-static int take_pictures(struct pipeline **out, const struct message_fit *message,
-			 struct fault *fault)
-{
-	static const struct text bytes = {"uint8", 5}, layout = {"NHWC", 4};
-	struct pipeline *pipeline;
-	int r = pipeline_new(&pipeline, message->transforms.value, bytes, layout, fault);
-	if (r)
-		return r;
-	r = pipeline_allow(pipeline, false, attach_resize(message->resize) == 1);
-	const char *random = pipeline_random(pipeline);
-	if (r == 0 && random)
-		r = fault_say(fault, 1,
-			      "transforms: statistics are of pictures as they are, without %s: "
-			      "Resize, CenterCrop, Pad, Grayscale and Compose may stand here",
-			      random);
-	if (r)
-		pipeline_free(pipeline);
-	else
-		*out = pipeline;
-	return r;
-}
-
 void index_request_fit(struct session *session, const struct message *message)
 {
 	const struct message_fit *asked = &message->fit;
@@ -439,11 +425,11 @@ void index_request_fit(struct session *session, const struct message *message)
 	if (!request)
 		return;
 	plan.owner = owner_of(session->credentials.uid);
-	if (take_plan(&plan, asked, &fault)) {
+	if (fit_plan_take(&plan, asked, &fault)) {
 		request_fail(request, ERROR_ARGUMENT, fault.text);
 		return;
 	}
-	int r = take_pictures(&pipeline, asked, &fault);
+	int r = fit_plan_take_pictures(&pipeline, asked, &fault);
 	if (r == 0)
 		r = fit_new(&request->fit, request->core, request->session->connection.uid, &plan,
 			    pipeline);
@@ -461,6 +447,8 @@ void index_request_progress(struct index_request *request)
 	message.progress.done =
 		task->recipe.dataset ? task->done : atomic_load(&request->entry->progress.found);
 	message.progress.total = task->recipe.count;
+	(void)preparation_progress(request->preparation, &message.progress.done,
+				   &message.progress.total);
 	connection_send(&request->session->connection, &message);
 }
 
