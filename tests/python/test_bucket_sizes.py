@@ -239,6 +239,30 @@ def test_what_would_take_hours_is_refused_in_words(tmp_path):
         assert len(server.requests) < 5000
 
 
+@pytest.mark.parametrize("run_length", [4, 24])
+def test_a_live_start_is_at_a_runs_begin(near, tmp_path, run_length):
+    """Or where the others are, if its batches end with the run from there on."""
+    folder = fill(tmp_path / "data", 120)
+    buckets = stoker.Buckets(SIZES, run=run_length)
+
+    def load(**options):
+        return near.loader(str(folder), transforms=[buckets], **{**WISH, **options})
+    whole = [(batch.position, batch.images.shape, batch.images.copy(), list(batch.index))
+             for batch in load().batches()]
+    first = load()
+    passes = first.batches()
+    seen = [next(passes) for _ in range(8)][-1]
+    for size in (4, 2, run_length):
+        late = load(start="live", batch_size=size)
+        batches = list(late.batches())
+        assert batches[0].position % (run_length if size > 4 else size) == 0
+        assert seen.position - run_length <= batches[0].position <= seen.position + 8 * run_length
+        place = next(number for number, row in enumerate(whole) if row[0] >= batches[0].position)
+        assert [int(i) for batch in batches for i in batch.index[:batch.count - batch.padded]] == [
+            int(i) for row in whole[place:] for i in row[3]]
+        late.close()
+
+
 def test_a_ring_of_several_sizes_is_never_lean(near, tmp_path):
     """It has all its slots, where one of the same images of one size has fewer."""
     folder, rings = fill(tmp_path / "data", 240), []

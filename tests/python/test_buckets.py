@@ -413,7 +413,6 @@ def test_samplers_that_take_samples_once(near, many):
     ({"sampler": samplers.Weighted([1.0] * COUNT)}, "weighted and balanced"),
     ({"echo": 2}, "leave it at 1"),
     ({"views": 2}, "views"),
-    ({"start": "live"}, "start 'live'"),
     ({"last_batch": "wrap"}, "another size"),
     ({"order": "shards"}, "leave order at 'global'"),
     ({"how": {"run": 6}}, "6 positions"),

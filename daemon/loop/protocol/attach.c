@@ -321,15 +321,15 @@ static void go_live(struct attachment *attachment)
 	const struct reader *leader = straggler_leader(attachment->stream, own.uid);
 	if (other) {
 		request->epoch = other->start.epoch;
-		request->position = other->start.origin;
+		request->position = share_entry(&request->share, other->start.origin);
 		return;
 	}
 	if (!leader)
 		return;
 	struct cursor at = leader->next, from;
 	for (int i = 0; i < 2; i++) { /* the leader's rank may begin behind the window's end */
-		from = (struct cursor){
-			at.epoch, at.origin + at.batch * share_global_batch(&leader->share), 0};
+		uint64_t place = at.origin + at.batch * share_global_batch(&leader->share);
+		from = (struct cursor){at.epoch, share_entry(&request->share, place), 0};
 		request->epoch = from.epoch;
 		request->position = from.origin;
 		share_settle(&request->share, &from);

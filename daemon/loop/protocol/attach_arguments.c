@@ -228,8 +228,6 @@ static const char *buckets_bar(const struct attach_arguments *arguments,
 		return "echo would repeat samples across runs of one size: leave it at 1";
 	if (attach->views > 1)
 		return "views are not built for several sizes: leave it at 1";
-	if (arguments->live)
-		return "start 'live' is not built for several sizes: give epoch and position";
 	if (arguments->request.share.last == LAST_WRAP)
 		return "last_batch 'wrap' would fill a batch with samples of another size: use "
 		       "short, pad or drop";

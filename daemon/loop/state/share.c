@@ -25,6 +25,13 @@ bool share_may_enter(const struct share *share, uint64_t origin)
 	return (run - origin % run) % share_global_batch(share) == 0;
 }
 
+uint64_t share_entry(const struct share *share, uint64_t origin)
+{
+	return share_may_enter(share, origin)
+		       ? origin
+		       : origin - origin % bucket_order_run_length(share->buckets);
+}
+
 /* Samples from a position on to the end of its run; 0: it is behind them. */
 static uint64_t run_left(const struct share *share, uint64_t epoch, uint64_t position)
 {

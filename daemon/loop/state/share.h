@@ -54,6 +54,8 @@ struct cursor {
 uint64_t share_global_batch(const struct share *share);
 /* Can an epoch be entered there, so that no batch lies in two runs? Always, without buckets. */
 bool share_may_enter(const struct share *share, uint64_t origin);
+/* There, or else where the run of it begins. */
+uint64_t share_entry(const struct share *share, uint64_t origin);
 /* Batches that this rank gets of an epoch entered at `origin` (<= n; with buckets 0). */
 uint64_t share_batches(const struct share *share, uint64_t origin);
 /* Distance of the beginnings of epochs in a ring made for this share: so that batches do not wrap
