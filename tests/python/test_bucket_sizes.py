@@ -2,6 +2,7 @@
 """Buckets: where the sizes of the pictures come from. They are read once, kept with index-dir, and
 seen to change; of a server and of packed shards they are read, too, or refused in words."""
 import io
+import json
 import os
 import struct
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import stoker
+from stoker import convert
 from real_daemon import RealDaemon, binary
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "daemon"))
@@ -156,6 +158,18 @@ def with_exif(orientation):
     exif = Image.Exif()
     exif[0x0112] = orientation
     return exif
+
+
+def test_sizes_of_coco(near, tmp_path):
+    """They are believed: here each picture's is that of the next one's."""
+    folder = fill(tmp_path / "data")
+    images = [{"id": number, "file_name": f"a/{number:03}.png",
+               **dict(zip(("height", "width"), SHAPES[(number + 1) % 3]))} for number in range(12)]
+    (tmp_path / "coco.json").write_text(json.dumps(
+        {"images": images, "annotations": [], "categories": [{"id": 1, "name": "cat"}]}))
+    convert.coco(str(tmp_path / "coco.json"), str(tmp_path / "l.jsonl"), sizes=True)
+    assert shapes(near, {"path": str(tmp_path / "l.jsonl"), "root": str(folder)}) == {
+        number: SIZES[(number + 1) % 3] for number in range(12)}
 
 
 def test_headers_that_stand_far_behind(near, tmp_path):

@@ -31,12 +31,13 @@ Box = Tuple[float, float, float, float]
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"  # before the text, in a JPEG
 
 
-def coco(annotations: str, manifest: str, masks: bool = False) -> List[str]:
+def coco(annotations: str, manifest: str, masks: bool = False, sizes: bool = False) -> List[str]:
     """``annotations``: an instances_*.json. Paths are the ``file_name`` of the pictures, relative
     to what the description's ``root`` says. Targets: ``category``, ``iscrowd`` and ``image_id``.
     ``masks``: also each ``segmentation``, by number of the box: a sample has ``instances`` then,
-    (K, H, W), as many as the picture with most has, drawn as pycocotools does. Returns the names
-    of the categories, by the order of their ids.
+    (K, H, W), as many as the picture with most has, drawn as pycocotools does. ``sizes``: also
+    ``width`` and ``height`` of the pictures, as Buckets take them instead of reading headers.
+    Returns the names of the categories, by the order of their ids.
     """
     with open(annotations, encoding="utf-8-sig") as file:
         try:
@@ -53,7 +54,8 @@ def coco(annotations: str, manifest: str, masks: bool = False) -> List[str]:
         if number in rows:
             raise ValueError(f"{entry.name}: an image before it has the id {number}, too: "
                              "give each its own")
-        rows[number] = _Row(entry.text("file_name"), {"image_id": number})
+        size = {name: entry.integer(name) for name in ("width", "height") if sizes}
+        rows[number] = _Row(entry.text("file_name"), {"image_id": number, **size})
     for entry in data.entries("annotations"):
         row, category = rows.get(entry.integer("image_id")), entry.integer("category_id")
         if row is None or category not in place:
