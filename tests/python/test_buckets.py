@@ -417,6 +417,7 @@ def test_samplers_that_take_samples_once(near, many):
     ({"order": "shards"}, "leave order at 'global'"),
     ({"how": {"run": 6}}, "6 positions"),
     ({"more": [stoker.FiveCrop(32)]}, "FiveCrop"),
+    ({"more": [stoker.TenCrop(32)]}, "TenCrop"),
     ({"more": [stoker.Buckets(SIZES)]}, "stands behind another"),
     ({"sizes": [(64, 64), (64, 64)]}, "twice"),
     ({"sizes": [(64, 64, 3)]}, "list of .height, width."),

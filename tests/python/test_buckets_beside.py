@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Buckets beside fields and transforms of others: what stands behind them, partners of MixUp, and
-code of the user, which is refused: so they meet no ragged field either; masks of 16
-bits and of instances; Crops."""
+"""Buckets beside fields and transforms of others: what stands behind them, partners of MixUp and
+CutMix, points, drafts, several datasets as one; and code of the user, which is refused: so they
+meet no ragged field either; masks of 16 bits and of instances; Crops."""
 import json
 
 import numpy as np
@@ -161,3 +161,72 @@ def test_crops_of_buckets_are_refused_in_words(near, listed):
         near.loader(str(listed), crops={"large": (1, [stoker.Buckets(SIZES)]),
                                         "small": (2, [stoker.RandomResizedCrop(16)])},
                     dtype="uint8", **WISH)
+
+
+def test_partners_of_cutmix(near, listed):
+    """They have one shape, and their labels are shared as the pixels are."""
+    loader = near.loader(str(listed), transforms=[stoker.Buckets(SIZES), stoker.CutMix()],
+                         dtype="float32", **WISH)
+    count = 0
+    for sample in samples(loader):
+        count += 1
+        assert np.allclose(sample["label"].sum(), 1) and len(np.unique(sample["image"])) <= 2
+    assert count == COUNT
+
+
+def test_points_go_with_the_crop(near, listed, tmp_path):
+    lines = [{"path": str(listed.parent / f"{number}.png"), "points": [[3, 5], [20, 25]]}
+             for number in range(COUNT)]
+    path = tmp_path / "list.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    loader = near.loader({"kind": "manifest", "path": str(path), "root": "/"}, dtype="uint8",
+                         transforms=[stoker.Buckets(SIZES, crop="random")], **WISH)
+    for sample in samples(loader):
+        (height, width), box = sample["image"].shape[:2], sample["crop_box"]
+        was = sample["original_size"]
+        scale = max(height / was[0], width / was[1])
+        large = np.floor(np.array([was[1], was[0]]) * scale + 0.5)
+        want = np.array([[3, 5], [20, 25]]) * large / (was[1], was[0]) - box[:2]
+        assert np.abs(sample["points"] - want).max() < 1e-3
+
+
+def test_drafts_are_of_the_same_buckets(near, tmp_path):
+    """A JPEG that is decoded smaller is sorted by its own size."""
+    from PIL import Image
+    (tmp_path / "a").mkdir()
+    rng = np.random.default_rng(2)
+    for number, (width, height) in enumerate(EDGES):
+        small = rng.integers(0, 256, (height // 10, width // 10, 3), np.uint8)
+        Image.fromarray(small).resize((10 * width, 10 * height)).save(
+            tmp_path / "a" / f"{number}.jpg", quality=95)
+    found = []
+    for draft in (False, True):
+        loader = near.loader(str(tmp_path), transforms=[stoker.Buckets(SIZES)], draft=draft,
+                             dtype="uint8", shuffle=False, **{**WISH, "batch_size": 1})
+        found.append([sample["image"].astype(int) for sample in samples(loader)])
+        loader.close()
+    assert [image.shape for image in found[0]] == [image.shape for image in found[1]]
+    apart = [np.abs(one - other).mean() for one, other in zip(*found)]
+    assert len(apart) == len(EDGES) and 0 < max(apart) < 12
+
+
+def test_several_datasets_as_one(near, listed):
+    """With weights a Mix is a sampler that gives samples several times."""
+    def load(**how):
+        return near.loader(stoker.Mix([str(listed), str(listed)], **how), dtype="uint8",
+                           transforms=[stoker.Buckets(SIZES)], **WISH)
+    assert sorted(int(sample["index"]) for sample in samples(load())) == list(range(2 * COUNT))
+    with pytest.raises(stoker.RequestError, match="weighted and balanced"):
+        load(weights=[1, 2])
+
+
+def test_statistics_are_of_pictures_of_one_size(near, listed):
+    with pytest.raises(stoker.Error, match="without Buckets"):
+        near.fit(str(listed), transforms=[stoker.Buckets(SIZES)])
+
+
+def test_there_is_no_figure_of_several_sizes(near, listed):
+    pytest.importorskip("matplotlib")
+    loader = near.loader(str(listed), transforms=[stoker.Buckets(SIZES)], dtype="uint8", **WISH)
+    with pytest.raises(stoker.Error, match="Buckets"):
+        loader.show()
