@@ -185,7 +185,10 @@ static void test_ranges(void **state)
 		{10, STORAGE_TO_END, NULL},
 		{10, 1, NULL},
 		{UINT64_MAX, 1, NULL},
-		{1, UINT64_MAX - 1, NULL},
+		{1, UINT64_MAX - 2, NULL},
+		{0, STORAGE_TO_HEAD, "0123456789"},
+		{7, STORAGE_TO_HEAD, "789"},
+		{10, STORAGE_TO_HEAD, NULL},
 		{UINT64_MAX, STORAGE_TO_END, NULL},
 	};
 	struct buffer buffer = BUFFER_NULL;
