@@ -58,6 +58,7 @@ void config_deinit(struct config *config)
 	free(config->control_socket);
 	free(config->metrics_socket);
 	free(config->metrics_address);
+	free(config->metrics_token);
 	free(config->index_dir);
 	free(config->cache_dir);
 	free(config->cpus);

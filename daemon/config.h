@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 
-#define CONFIG_OPTIONS 41 /* rows of the table */
+#define CONFIG_OPTIONS 42 /* rows of the table */
 
 struct roots;
 
@@ -38,6 +38,7 @@ struct config {
 	char *metrics_socket;	       /* NULL: none; owned */
 	char *metrics_address;	       /* numeric; owned */
 	unsigned metrics_port;	       /* of that address; 0: none */
+	char *metrics_token;	       /* file of who may see names there; NULL: none; owned */
 	mode_t socket_mode, control_socket_mode, shm_mode;
 	gid_t socket_gid;	     /* (gid_t)-1: the daemon's */
 	struct roots *dataset_roots; /* what other users may have read; owned */

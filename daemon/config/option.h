@@ -15,7 +15,7 @@ enum option_type {
 	OPTION_QUANTITY,
 	OPTION_SOCKET, /* an absolute path, short enough for a socket */
 	OPTION_SOCKET_OR_NONE,
-	OPTION_FOLDER,	/* an absolute path, or empty */
+	OPTION_FOLDER,	/* an absolute path, also of a file, or empty */
 	OPTION_GROUP,	/* name or number of a group, or empty */
 	OPTION_WORD,	/* one of the row's words */
 	OPTION_ROOTS,	/* rules, each value adds one; see config/roots.h */

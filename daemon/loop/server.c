@@ -361,6 +361,8 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 	r = accept_open(&server->accept, fault);
 	if (r > 0)
 		r = r == LISTENER_E_RUNNING ? SERVER_E_RUNNING : SERVER_E_SETUP;
+	if (r == 0 && watch_read_token(&server->watch, config->metrics_token, fault))
+		r = SERVER_E_SETUP;
 	r = r ? r : open_cache_dir(server, fault);
 	if (r == 0)
 		staging_init(&server->staging, &server->cache_dir, config, &server->core.tasks);
@@ -384,7 +386,6 @@ int server_init(struct server *server, struct config *config, struct fault *faul
 
 void server_run(struct server *server)
 {
-	const struct config *config = server->core.config;
 	uint64_t watchdog_us;
 	if (sd_watchdog_enabled(0, &watchdog_us) > 0)
 		server->watchdog_ns = watchdog_us * 1000;
@@ -392,7 +393,7 @@ void server_run(struct server *server)
 		 "%llu MiB",
 		 STOKER_VERSION, server->accept.data.path, server->accept.control.path,
 		 core_workers(&server->core), core_fetchers(&server->core),
-		 (unsigned long long)(config->ring_memory >> 20));
+		 (unsigned long long)(server->core.config->ring_memory >> 20));
 	if (*server->accept.metrics.path)
 		log_info("metrics at %s", server->accept.metrics.path);
 	if (*server->accept.port.path)

@@ -9,6 +9,7 @@
 #include "loop/engine/wake.h"
 #include "loop/policy/quota.h"
 #include "loop/policy/reader_status.h"
+#include "loop/policy/straggler.h"
 #include "loop/state/core.h"
 #include "loop/state/lease.h"
 #include "loop/state/stream.h"
@@ -46,6 +47,43 @@ bool membership_back(struct ring *ring, const struct share *share, const struct 
 	       ring_back(ring, share, from) == 0;
 }
 
+/* Ranks without a job's name are of one if they read one stream. */
+static bool is_other_rank(const struct reader *reader, const struct reader *other)
+{
+	if (reader->job[0] || other->job[0])
+		return straggler_same_job(reader, other);
+	return reader->uid == other->uid && reader->stream == other->stream &&
+	       reader->share.world == other->share.world && reader->share.world > 1;
+}
+
+/* A reader keeps what it gets here: so the sum of the readers without series never falls. */
+static void series_begin(struct reader *reader, struct core *core)
+{
+	struct user *user = reader->flow->user;
+	reader->has_series = user->series < USER_SERIES_MAX && core->series < CORE_SERIES_MAX;
+	user->series += reader->has_series;
+	core->series += reader->has_series;
+	reader->job_number = reader->id;
+	list_for_each(other, next, &core->readers, struct reader, in_core)
+		if (other != reader && is_other_rank(reader, other)) {
+			reader->job_number = other->job_number;
+			break;
+		}
+}
+
+static void series_end(const struct reader *reader, struct core *core)
+{
+	struct user *user = reader->flow->user;
+	const struct wait_time wait = reader_wait_now(reader);
+	user->series -= reader->has_series;
+	core->series -= reader->has_series;
+	if (reader->has_series)
+		return;
+	user->gone.delivered += reader->announced;
+	for (int i = 0; i < WAIT_CAUSES; i++)
+		user->gone.wait_ns[i] += wait.ns[i];
+}
+
 int membership_join(struct reader **out, struct ring *ring, const struct reader_request *request,
 		    uid_t uid, struct outbox *outbox, struct lease_book *book)
 {
@@ -65,6 +103,7 @@ int membership_join(struct reader **out, struct ring *ring, const struct reader_
 	reader->stream = ring->stream;
 	reader->stream->users++;
 	reader_enter(reader, ring);
+	series_begin(reader, core);
 	list_append(&core->readers, &reader->in_core);
 	core_count(core, COUNTER_READERS, 1);
 	core_count(core, COUNTER_READERS_TOTAL, 1);
@@ -120,6 +159,7 @@ void membership_leave(struct reader *reader)
 	const struct log_facts facts = reader_facts(reader);
 	log_about(&facts, LOG_LEVEL_DEBUG, "reader %llu left: %llu samples were delivered to it",
 		  (unsigned long long)reader->id, (unsigned long long)reader->announced);
+	series_end(reader, stream->core);
 	lease_book_forget(reader->book, reader);
 	if (reader->ring)
 		membership_end(reader);

@@ -345,6 +345,7 @@ static bool ring_was_short(const struct ring *ring, double spare)
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
 		bool now = ring_growth_short(reader, spare);
 		reader->short_seconds = now ? reader->short_seconds + 1 : 0;
+		reader->awaited_before += reader->awaited;
 		reader->awaited = 0;
 		was_short |= reader->short_seconds >= RING_GROWTH_SECONDS;
 	}

@@ -264,7 +264,7 @@ void listing_metrics(struct session *session, const struct message_list *list)
 	struct writer *text = &session->metrics;
 	if (list->after == 0) {
 		writer_deinit(text);
-		metrics_write(text, protocol->core, protocol->watch->started_ns, false);
+		metrics_write(text, protocol->core, protocol->watch->started_ns, true, false);
 	}
 	if (text->failed) {
 		reply_no_memory(session, list->seq);

@@ -33,6 +33,8 @@ struct staging;
 struct statistics_store;
 struct users;
 
+#define CORE_SERIES_MAX 200 /* readers with series of their own in the metrics */
+
 struct core {
 	struct config *config; /* the main program's; live settings change in it */
 	struct pool *pool;
@@ -64,6 +66,7 @@ struct core {
 	struct doubts doubts;	 /* the catalog's */
 	struct list whitening;	 /* struct fit, those that whiten */
 	unsigned attaching;	 /* attachments on their way */
+	unsigned series;	 /* readers with series of their own in the metrics */
 
 	uint64_t counters[COUNTER_COUNT];
 	struct histogram histograms[HISTOGRAM_COUNT];

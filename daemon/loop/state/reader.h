@@ -87,7 +87,8 @@ struct reader {
 	uint64_t due_ns;	    /* when something shall be done about it */
 	uint64_t fed_ns;	    /* when a batch was announced last */
 	uint64_t gave_ns;	    /* when one was given back last */
-	unsigned awaited;	    /* batches that its trainer waited for, in this second ... */
+	uint64_t awaited_before;    /* batches that its trainer waited for, before ... */
+	unsigned awaited;	    /* ... and in this second ... */
 	unsigned short_seconds;	    /* ... and seconds in a row in which a larger ring had helped */
 	struct list in_catching_up; /* in core->catching_up, or empty */
 	struct {
@@ -98,6 +99,8 @@ struct reader {
 		struct ring_claim claim; /* ... which is this */
 	} move;
 
+	uint64_t job_number;	    /* the ranks of a job have one, which is never used again */
+	bool has_series;	    /* of its own in the metrics, from the attach to the end */
 	uint64_t announced, wanted; /* samples, since the attach */
 	uint64_t attached_ns;
 	struct wait_time wait;

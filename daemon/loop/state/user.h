@@ -21,12 +21,14 @@
 #include <sys/types.h>
 
 #include "base/list.h"
+#include "loop/meter/wait_time.h"
 
 struct user_keys;
 struct reader;
 
 #define FLOW_WEIGHT_DEFAULT 10 /* priority of a reader that does not say */
 #define AHEAD_JOBS 128	       /* samples that are ordered ahead for a worker, at most */
+#define USER_SERIES_MAX 64     /* readers of a user with series of their own in the metrics */
 
 struct users {
 	struct list all;       /* struct user */
@@ -53,6 +55,10 @@ struct user {
 	unsigned connections;	 /* on the data socket */
 	unsigned in_flight; /* descriptors on their way to its clients: protocol/passed_fds.h */
 	unsigned attached;  /* readers, and attachments on their way */
+	unsigned series;    /* readers with series of their own in the metrics */
+	struct {
+		uint64_t delivered, wait_ns[WAIT_CAUSES];
+	} gone; /* of readers without, which have left */
 	/* Credentials that its clients sent, held: wiped with the last connection and the last
 	 * dataset that was opened with them; NULL: none. */
 	struct user_keys *user_keys;

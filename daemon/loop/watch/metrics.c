@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include "loop/state/reader.h"
 #include "loop/state/ring.h"
 #include "loop/state/stream.h"
+#include "loop/state/user.h"
 #include "proto/counter.h"
 
 #define LABEL_SIZE 128
@@ -23,7 +25,10 @@
 /* A family is all samples of one name; `name` is without the _total of a counter. */
 struct exposition {
 	struct writer *writer;
-	bool open; /* OpenMetrics */
+	bool open;  /* OpenMetrics */
+	bool names; /* of jobs are shown */
+	struct utsname node;
+	struct writer labels; /* of the reader that is being written */
 	char name[LABEL_SIZE];
 	const char *suffix; /* of a sample: "_total" of a counter */
 };
@@ -173,55 +178,117 @@ static void write_process(struct exposition *exposition, uint64_t started_ns)
 
 /* -- one by one ------------------------------------------------------------------------------ */
 
-static void reader_labels(const struct reader *reader, char out[LABEL_SIZE])
+static const char *const cause_names[WAIT_CAUSES] = {"trainer", "storage", "decode", "slot"};
+
+/* Labels of a reader, and the cause if there is one. They stay until the next ones. A job has its
+ * name for who may see it, else, or if it has none, a number. `job` would be Prometheus' own. */
+static const char *reader_labels(struct exposition *exposition, const struct reader *reader,
+				 const char *cause)
 {
-	snprintf(out, LABEL_SIZE,
-		 "{reader=\"%" PRIu64 "\",stream=\"%" PRIu64 "\",rank=\"%" PRIu64 "\",uid=\"%u\"}",
-		 reader->id, reader->stream->id, (uint64_t)reader->share.rank,
-		 (unsigned)reader->uid);
+	struct writer *labels = &exposition->labels;
+	labels->size = 0;
+	writer_add(labels, "{reader=\"%" PRIu64 "\",stream=\"%" PRIu64 "\",job_name=", reader->id,
+		   reader->stream->id);
+	if (exposition->names && reader->job[0])
+		writer_add_label(labels, reader->job);
+	else
+		writer_add(labels, "\"job %" PRIu64 "\"", reader->job_number);
+	writer_add(labels, ",rank=\"%" PRIu64 "\",world=\"%" PRIu64 "\",uid=\"%u\",node=",
+		   reader->share.rank, reader->share.world, (unsigned)reader->uid);
+	writer_add_label(labels, exposition->node.nodename);
+	writer_add(labels, cause ? ",cause=\"%s\"}" : "}", cause);
+	return labels->failed ? "" : labels->data;
+}
+
+/* Labels of the sum of those of a user's readers that have no series of their own. */
+static const char *others_labels(struct exposition *exposition, const struct user *user,
+				 const char *cause)
+{
+	struct writer *labels = &exposition->labels;
+	labels->size = 0;
+	writer_add(labels, "{reader=\"others\",job_name=\"all others\",uid=\"%u\",node=",
+		   (unsigned)user->uid);
+	writer_add_label(labels, exposition->node.nodename);
+	writer_add(labels, cause ? ",cause=\"%s\"}" : "}", cause);
+	return labels->failed ? "" : labels->data;
+}
+
+/* Steps of the stream before the reader's next batch, as if each epoch had been entered at 0: the
+ * same for all ranks that are at one step. */
+static uint64_t reader_steps(const struct reader *reader)
+{
+	const struct share *share = &reader->share;
+	uint64_t position = share_span(share, &reader->next).position;
+	uint64_t ahead = share->rank * share->batch_size;
+	position -= position < ahead ? position : ahead;
+	return (reader->next.epoch * share->n + position) / share_global_batch(share);
+}
+
+/* Sum of a user's readers without series of their own, present and gone. False: it has had none. */
+static bool others_of(const struct user *user, const struct core *core, uint64_t *delivered_out,
+		      uint64_t wait_ns_out[WAIT_CAUSES])
+{
+	*delivered_out = user->gone.delivered;
+	memcpy(wait_ns_out, user->gone.wait_ns, sizeof(user->gone.wait_ns));
+	bool any = user->gone.delivered > 0;
+	list_for_each(reader, next, &core->readers, struct reader, in_core) {
+		const struct wait_time wait = reader_wait_now(reader);
+		if (reader->has_series || reader->uid != user->uid)
+			continue;
+		any = true;
+		*delivered_out += reader->announced;
+		for (int i = 0; i < WAIT_CAUSES; i++)
+			wait_ns_out[i] += wait.ns[i];
+	}
+	return any;
 }
 
 static void write_reader_numbers(struct exposition *exposition, const struct core *core)
 {
-	char labels[LABEL_SIZE];
-	unsigned shown = 0;
+	uint64_t delivered, wait_ns[WAIT_CAUSES];
 	family(exposition, FAMILY_COUNTER, "stoker_reader_samples_delivered",
 	       "samples delivered to this reader");
-	list_for_each(reader, next, &core->readers, struct reader, in_core) {
-		if (shown++ >= METRICS_MOST)
-			break;
-		reader_labels(reader, labels);
-		sample(exposition, labels, reader->announced);
-	}
-	shown = 0;
+	list_for_each(reader, next, &core->readers, struct reader, in_core)
+		if (reader->has_series)
+			sample(exposition, reader_labels(exposition, reader, NULL),
+			       reader->announced);
+	list_for_each(user, next_user, &core->users->all, struct user, link)
+		if (others_of(user, core, &delivered, wait_ns))
+			sample(exposition, others_labels(exposition, user, NULL), delivered);
 	family(exposition, FAMILY_GAUGE, "stoker_reader_leased_batches",
 	       "batches that this reader holds");
-	list_for_each(reader, next, &core->readers, struct reader, in_core) {
-		if (shown++ >= METRICS_MOST)
-			break;
-		reader_labels(reader, labels);
-		sample(exposition, labels, reader->leased);
-	}
+	list_for_each(reader, after, &core->readers, struct reader, in_core)
+		if (reader->has_series)
+			sample(exposition, reader_labels(exposition, reader, NULL), reader->leased);
+	family(exposition, FAMILY_COUNTER, "stoker_reader_steps",
+	       "steps of the stream, all epochs counted, before this reader's next batch");
+	list_for_each(reader, then, &core->readers, struct reader, in_core)
+		if (reader->has_series)
+			sample(exposition, reader_labels(exposition, reader, NULL),
+			       reader_steps(reader));
+	family(exposition, FAMILY_COUNTER, "stoker_reader_batches_awaited",
+	       "batches that the trainer waited for: it held none, or gave one back at once");
+	list_for_each(reader, last, &core->readers, struct reader, in_core)
+		if (reader->has_series)
+			sample(exposition, reader_labels(exposition, reader, NULL),
+			       reader->awaited_before + reader->awaited);
 }
 
 static void write_reader_waits(struct exposition *exposition, const struct core *core)
 {
-	static const char *const causes[] = {"trainer", "storage", "decode", "slot"};
-	char labels[LABEL_SIZE];
-	unsigned shown = 0;
+	uint64_t delivered, wait_ns[WAIT_CAUSES];
 	family(exposition, FAMILY_COUNTER, "stoker_reader_wait_seconds",
 	       "time of this reader by what it waited for; trainer: it held all its batches");
 	list_for_each(reader, next, &core->readers, struct reader, in_core) {
 		const struct wait_time wait = reader_wait_now(reader);
-		if (shown++ >= METRICS_MOST)
-			break;
-		for (int i = 0; i < WAIT_CAUSES; i++) {
-			snprintf(labels, sizeof(labels),
-				 "{reader=\"%" PRIu64 "\",stream=\"%" PRIu64 "\",cause=\"%s\"}",
-				 reader->id, reader->stream->id, causes[i]);
-			sample_ns(exposition, labels, wait.ns[i]);
-		}
+		for (int i = 0; reader->has_series && i < WAIT_CAUSES; i++)
+			sample_ns(exposition, reader_labels(exposition, reader, cause_names[i]),
+				  wait.ns[i]);
 	}
+	list_for_each(user, next_user, &core->users->all, struct user, link)
+		for (int i = 0; others_of(user, core, &delivered, wait_ns) && i < WAIT_CAUSES; i++)
+			sample_ns(exposition, others_labels(exposition, user, cause_names[i]),
+				  wait_ns[i]);
 }
 
 static uint64_t stream_ring_bytes(const struct stream *stream)
@@ -317,14 +384,17 @@ static void write_hidden(struct exposition *exposition, const struct core *core)
 		datasets++;
 	family(exposition, FAMILY_GAUGE, "stoker_not_shown",
 	       "readers, streams, datasets beyond the bound, which have no series of their own");
-	sample(exposition, "{what=\"readers\"}", hidden(readers));
+	sample(exposition, "{what=\"readers\"}", readers - core->series);
 	sample(exposition, "{what=\"streams\"}", hidden(streams));
 	sample(exposition, "{what=\"datasets\"}", hidden(datasets));
 }
 
-void metrics_write(struct writer *writer, struct core *core, uint64_t started_ns, bool open)
+void metrics_write(struct writer *writer, struct core *core, uint64_t started_ns, bool names,
+		   bool open)
 {
-	struct exposition exposition = {.writer = writer, .open = open};
+	struct exposition exposition = {.writer = writer, .open = open, .names = names};
+	if (uname(&exposition.node) < 0)
+		exposition.node.nodename[0] = '\0';
 	core_gather(core);
 	write_process(&exposition, started_ns);
 	write_counters(&exposition, core);
@@ -335,6 +405,8 @@ void metrics_write(struct writer *writer, struct core *core, uint64_t started_ns
 	write_streams(&exposition, core);
 	write_datasets(&exposition, core);
 	write_hidden(&exposition, core);
+	writer->failed |= exposition.labels.failed;
+	writer_deinit(&exposition.labels);
 	if (open)
 		writer_add(writer, "# EOF\n");
 }

@@ -88,7 +88,8 @@ static void answer_metrics(struct watch *watch, const struct http_request *reque
 	struct writer body = WRITER_NULL;
 	(void)asker;
 	bool open = strstr(request->accept, "application/openmetrics-text");
-	metrics_write(&body, watch->core, watch->started_ns, open);
+	bool names = watch_names_jobs(watch, request->token);
+	metrics_write(&body, watch->core, watch->started_ns, names, open);
 	answer(out, "200 OK", open ? OPEN_METRICS : TEXT_0_0_4, &body, request->head);
 	writer_deinit(&body);
 }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "loop/watch/watch.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "loop/state/core.h"
 
 #define MINUTE_NS (60 * (uint64_t)1000000000)
@@ -16,6 +21,45 @@
 void watch_init(struct watch *watch, struct core *core)
 {
 	*watch = (struct watch){.core = core, .started_ns = clock_ns()};
+}
+
+/* Is this all that a file of a token has? The line may end. */
+static bool is_token(const char *text, ssize_t size)
+{
+	ssize_t at = 0;
+	while (at < size && isxdigit((unsigned char)text[at]))
+		at++;
+	return at == WATCH_TOKEN_TEXT - 1 && (size == at || (size == at + 1 && text[at] == '\n'));
+}
+
+int watch_read_token(struct watch *watch, const char *path, struct fault *fault)
+{
+	char text[WATCH_TOKEN_TEXT + 1];
+	struct stat status;
+	if (!path)
+		return 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &status) < 0) {
+		int r = errno;
+		if (fd >= 0)
+			close(fd);
+		return fault_say(fault, WATCH_E_TOKEN,
+				 "cannot read metrics-token, %s: %s: let the daemon's user read it",
+				 path, strerror(r));
+	}
+	ssize_t size = S_ISREG(status.st_mode) ? read(fd, text, sizeof(text)) : -1;
+	close(fd);
+	if (status.st_mode & S_IRWXO)
+		return fault_say(fault, WATCH_E_TOKEN,
+				 "others may read metrics-token, %s: chmod o= it", path);
+	if (!is_token(text, size))
+		return fault_say(fault, WATCH_E_TOKEN,
+				 "metrics-token, %s, is not a line of %d hexadecimal digits: "
+				 "openssl rand -hex %d makes one",
+				 path, WATCH_TOKEN_TEXT - 1, (WATCH_TOKEN_TEXT - 1) / 2);
+	memcpy(watch->scraper.text, text, WATCH_TOKEN_TEXT - 1);
+	watch->scraper.until_ns = UINT64_MAX;
+	return 0;
 }
 
 void watch_tick(struct watch *watch)
@@ -97,4 +141,9 @@ bool watch_token_is_good(const struct watch *watch, const char *token)
 		if (token_equals(&watch->kept[i], token))
 			return true;
 	return false;
+}
+
+bool watch_names_jobs(const struct watch *watch, const char *token)
+{
+	return token_equals(&watch->scraper, token) || watch_token_is_good(watch, token);
 }

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 struct core;
+struct fault;
 
 #define WATCH_SECONDS 300
 #define WATCH_COUNTERS 5 /* samples delivered, decoded; ms of work, transforms, fetching */
@@ -37,9 +38,14 @@ struct watch {
 	unsigned seconds; /* since the start, of which the last WATCH_SECONDS are kept */
 	uint64_t last[WATCH_COUNTERS];
 	struct watch_token fresh[WATCH_TOKENS], kept[WATCH_TOKENS];
+	struct watch_token scraper; /* of the configuration: shows names of jobs in the metrics */
 };
 
+enum { WATCH_E_TOKEN = 1 }; /* the file of the scraper's token is not as it should be */
+
 void watch_init(struct watch *watch, struct core *core);
+/* Read the scraper's token; NULL: there is none. 0 or a condition. May block. */
+int watch_read_token(struct watch *watch, const char *path, struct fault *fault);
 void watch_tick(struct watch *watch); /* each second */
 
 /* A token for `stokerctl page`; the oldest gives way. 0 or a negative errno. */
@@ -49,5 +55,7 @@ bool watch_token_exchange(struct watch *watch, const char *token, uid_t uid,
 			  char out[WATCH_TOKEN_TEXT]);
 /* May the owner of this one, which was given in exchange, see names? */
 bool watch_token_is_good(const struct watch *watch, const char *token);
+/* May the owner of this one see names of jobs in the metrics? */
+bool watch_names_jobs(const struct watch *watch, const char *token);
 
 #endif

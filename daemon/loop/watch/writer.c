@@ -96,3 +96,41 @@ void writer_add_json(struct writer *writer, const char *text)
 	}
 	writer_add_bytes(writer, "\"", 1);
 }
+
+/* Characters from `at` on that begin before `end`. */
+static void add_label_part(struct writer *writer, const unsigned char *at, const unsigned char *end)
+{
+	while (at < end && *at) {
+		size_t size = character_size(at);
+		bool control = *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0);
+		if (*at == '\n')
+			writer_add(writer, "\\n");
+		else if (size == 0 || control)
+			writer_add(writer, "\xef\xbf\xbd");
+		else if (*at == '"' || *at == '\\')
+			writer_add(writer, "\\%c", *at);
+		else
+			writer_add_bytes(writer, at, size);
+		at += size ? size : 1;
+	}
+}
+
+void writer_add_label(struct writer *writer, const char *text)
+{
+	const size_t first = WRITER_LABEL_MAX - 24, last = WRITER_LABEL_MAX - first - 3;
+	const unsigned char *at = (const unsigned char *)text;
+	size_t size = strlen(text);
+	writer_add_bytes(writer, "\"", 1);
+	if (size > WRITER_LABEL_MAX) {
+		size_t end = first;
+		while (end > 0 && (at[end] & 0xc0) == 0x80) /* within a character */
+			end--;
+		add_label_part(writer, at, at + end);
+		writer_add(writer, "...");
+		at += size - last;
+		while ((*at & 0xc0) == 0x80)
+			at++;
+	}
+	add_label_part(writer, at, at + strlen((const char *)at));
+	writer_add_bytes(writer, "\"", 1);
+}

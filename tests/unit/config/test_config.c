@@ -279,10 +279,10 @@ static void test_every_option(void **state)
 {
 	(void)state;
 	struct config first, again;
-	char text_of[160]; /* none is empty */
+	char text_of[200]; /* none is empty */
 	snprintf(text_of, sizeof(text_of),
 		 "[stokerd]\nindex-dir = /x\ncache-dir = /x/c\nmetrics-socket = "
-		 "/x/m.sock\ndataset-root = /x:0\n"
+		 "/x/m.sock\nmetrics-token = /x/t\ndataset-root = /x:0\n"
 		 "stage-root = /z\n"
 		 "dataset-root = /y\ncpus = %d\n",
 		 sched_getcpu());

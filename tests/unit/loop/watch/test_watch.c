@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Tokens, the last minutes, texts that grow, histograms. */
+/* Tokens, the last minutes, texts that grow, labels, histograms. */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/fault.h"
 #include "loop/meter/histogram.h"
 #include "loop/state/core.h"
 #include "loop/watch/watch.h"
@@ -106,6 +110,83 @@ static void test_texts(void **state)
 	writer_deinit(&writer);
 }
 
+/* Write the label and compare it; `expected` is without the quotes around it. */
+static void assert_label(const char *text, const char *expected)
+{
+	struct writer writer = WRITER_NULL;
+	writer_add_label(&writer, text);
+	assert_int_equal(writer.data[0], '"');
+	assert_int_equal(writer.data[writer.size - 1], '"');
+	writer.data[writer.size - 1] = '\0';
+	assert_string_equal(writer.data + 1, expected);
+	writer_deinit(&writer);
+}
+
+static void test_labels(void **state)
+{
+	char text[256];
+	(void)state;
+	assert_label("", "");
+	assert_label("a\"b\\c\nd", "a\\\"b\\\\c\\nd");
+	assert_label("\xc3\xa4 \xf0\x9f\x98\x80", "\xc3\xa4 \xf0\x9f\x98\x80");
+	assert_label("\xff\x1b[31m\xc2\x9b", "\xef\xbf\xbd\xef\xbf\xbd[31m\xef\xbf\xbd");
+	memset(text, 'a', WRITER_LABEL_MAX);
+	text[WRITER_LABEL_MAX] = '\0';
+	assert_label(text, text);
+	memset(text, 'a', 255);
+	memcpy(text + 255 - 21, "the end of a long one", 22);
+	assert_label(text, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...the end of a long one");
+	for (int i = 0; i < 254; i += 2) /* both cuts lie within a character of these */
+		memcpy(text + i, "\xc3\xa4", 3);
+	memmove(text + 1, text, 255);
+	text[0] = 'b';
+	assert_label(text, "b\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+			   "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+			   "\xc3\xa4\xc3\xa4\xc3\xa4...\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+			   "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
+	memset(text, 0x80, 255);
+	text[255] = '\0';
+	assert_label(text, "...");
+}
+
+/* What a file has that `mode` lets others read; and the message, or "". */
+static void assert_token_file(const char *text, mode_t mode, const char *message)
+{
+	char path[] = "/tmp/stoker-token-XXXXXX";
+	struct watch watch = {0};
+	struct fault fault = {""};
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+	int r = watch_read_token(&watch, path, &fault);
+	unlink(path);
+	assert_int_equal(r, *message ? WATCH_E_TOKEN : 0);
+	assert_true(!*message || strstr(fault.text, message));
+	assert_int_equal(watch_names_jobs(&watch, "0123456789abcdef0123456789ABCDEF"), r == 0);
+	assert_false(watch_names_jobs(&watch, ""));
+	assert_false(watch_token_is_good(&watch, "0123456789abcdef0123456789ABCDEF"));
+}
+
+static void test_the_scrapers_token(void **state)
+{
+	struct watch watch = {0};
+	struct fault fault = {""};
+	(void)state;
+	assert_token_file("0123456789abcdef0123456789ABCDEF", 0600, "");
+	assert_token_file("0123456789abcdef0123456789ABCDEF\n", 0640, "");
+	assert_token_file("0123456789abcdef0123456789ABCDEF\n", 0644, "chmod o=");
+	assert_token_file("0123456789abcdef0123456789ABCDEF\nx", 0600, "openssl rand");
+	assert_token_file("0123456789abcdef0123456789ABCDEx\n", 0600, "openssl rand");
+	assert_token_file("0123456789abcdef\n", 0600, "openssl rand");
+	assert_token_file("", 0600, "openssl rand");
+	assert_int_equal(watch_read_token(&watch, "/tmp", &fault), WATCH_E_TOKEN);
+	assert_int_equal(watch_read_token(&watch, "/no/such", &fault), WATCH_E_TOKEN);
+	assert_int_equal(watch_read_token(&watch, NULL, &fault), 0);
+	assert_false(watch_names_jobs(&watch, ""));
+}
+
 static void test_histograms(void **state)
 {
 	struct histogram histogram = {.sum_ns = 0};
@@ -130,6 +211,8 @@ int main(void)
 		cmocka_unit_test(test_tokens_end_and_give_way),
 		cmocka_unit_test(test_history),
 		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_the_scrapers_token),
 		cmocka_unit_test(test_histograms),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
