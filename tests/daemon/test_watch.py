@@ -371,11 +371,12 @@ def test_alerts_and_dashboard_use_names_that_exist(watched, photos):
     dashboard = json.loads((folder / "stoker-dashboard.json").read_text())
     queries = [target["expr"] for panel in dashboard["panels"]
                for target in panel.get("targets", [])]
-    queries += re.findall(r"^ *expr: (.*)$", (folder / "stoker-alerts.yml").read_text(),
-                          re.MULTILINE)
+    alerts = (folder / "stoker-alerts.yml").read_text()
+    queries += re.findall(r"^ *expr: (.*)$", alerts, re.MULTILINE)
+    exist |= set(re.findall(r"^ *- record: (.*)$", alerts, re.MULTILINE))
     assert len(queries) > 15
     for query in queries:
-        used = re.findall(r"\b(?:stoker|process)_\w+", query)
+        used = re.findall(r"\b(?:stoker[_:]|process_)[\w:]+", query)
         assert used and set(used) <= exist, query
 
 

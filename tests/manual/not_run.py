@@ -31,6 +31,8 @@ BLOCKS = {
         "a cluster: packaging/helm/check.sh",
     ("docs/how-to/monitoring.md", "stokerd --metrics-port 9736 &"):
         "a port that another program may have: tests/daemon/test_page.py",
+    ("docs/how-to/monitoring.md", "(umask 077; openssl rand -hex 16 > /etc/stoker/metrics-token)"):
+        "root and systemd: tests/daemon/test_rank_series.py",
 }
 
 # Pages that `make test` leaves to .ci/nightly, each with the reason.

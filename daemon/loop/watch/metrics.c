@@ -231,6 +231,8 @@ static bool others_of(const struct user *user, const struct core *core, uint64_t
 	*delivered_out = user->gone.delivered;
 	memcpy(wait_ns_out, user->gone.wait_ns, sizeof(user->gone.wait_ns));
 	bool any = user->gone.delivered > 0;
+	if (user->attached == user->series) /* nearly always: all have their own */
+		return any;
 	list_for_each(reader, next, &core->readers, struct reader, in_core) {
 		const struct wait_time wait = reader_wait_now(reader);
 		if (reader->has_series || reader->uid != user->uid)
@@ -285,10 +287,12 @@ static void write_reader_waits(struct exposition *exposition, const struct core 
 			sample_ns(exposition, reader_labels(exposition, reader, cause_names[i]),
 				  wait.ns[i]);
 	}
-	list_for_each(user, next_user, &core->users->all, struct user, link)
-		for (int i = 0; others_of(user, core, &delivered, wait_ns) && i < WAIT_CAUSES; i++)
+	list_for_each(user, next_user, &core->users->all, struct user, link) {
+		bool any = others_of(user, core, &delivered, wait_ns);
+		for (int i = 0; any && i < WAIT_CAUSES; i++)
 			sample_ns(exposition, others_labels(exposition, user, cause_names[i]),
 				  wait_ns[i]);
+	}
 }
 
 static uint64_t stream_ring_bytes(const struct stream *stream)
