@@ -131,8 +131,7 @@ static int take_shades(struct bmp *image, uint32_t colours, struct fault *fault)
 		image->bits = two ? 1 : 8;
 	if (runs ? !two : row_bytes(image) <= image->stride)
 		return 0;
-	return fault_say(fault, DECODE_E_UNSUPPORTED,
-			 "BMP: packed pixels with a palette of greys: take PNG");
+	return fault_say(fault, DECODE_E_UNSUPPORTED, "BMP: packed greys: take PNG");
 }
 
 /* An index that the file gives no colour is black, as in Pillow since 10.1. */
