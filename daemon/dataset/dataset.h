@@ -52,7 +52,7 @@ struct spec_place {
 	bool named, held; /* a descriptor: by `number` in the description; then taken */
 	uint32_t number;
 	int fd;		/* owned, if it is held */
-	uint64_t id[3]; /* mount, device, inode */
+	uint64_t id[3]; /* mount, device, inode; 0 if its path says it: sealed_file.h */
 	bool nameless;	/* no path leads to what it showed: a file in memory */
 };
 

@@ -13,6 +13,7 @@
 #include "dataset/spec_key.h"
 #include "proto/pack.h"
 #include "storage/remote/user_keys.h"
+#include "storage/sealed_file.h"
 
 const struct spec_key spec_keys[SPEC_KEYS] = {
 #define KEY_PLACE(key, kinds, help) {#key, kinds, offsetof(struct dataset_spec, key), SPEC_##key},
@@ -116,8 +117,8 @@ bool dataset_spec_is_refused(const struct dataset_spec *spec)
 }
 
 /* Take a descriptor and the facts of it that need no server, so that this does not block. */
-static int dataset_take_one(struct spec_place *given, dataset_take_fd *take, void *context,
-			    struct fault *fault)
+static int dataset_take_one(struct spec_place *given, const char *path, dataset_take_fd *take,
+			    void *context, struct fault *fault)
 {
 	struct statx stat;
 	if (!given->named)
@@ -135,6 +136,8 @@ static int dataset_take_one(struct spec_place *given, dataset_take_fd *take, voi
 	given->id[1] = (uint64_t)stat.stx_dev_major << 32 | stat.stx_dev_minor;
 	given->id[2] = stat.stx_ino;
 	given->nameless = stat.stx_nlink == 0;
+	if (path && sealed_file_is(path, fd)) /* the path says which it is */
+		memset(given->id, 0, sizeof(given->id));
 	return 0;
 }
 
@@ -146,7 +149,8 @@ int dataset_spec_take_descriptors(struct dataset_spec *spec, dataset_take_fd *ta
 		result = dataset_spec_take_descriptors(&spec->parts[i], take, context, reader,
 						       fault);
 	for (unsigned i = 0; i < SPEC_PLACES && !result; i++)
-		result = dataset_take_one(&spec->places[i], take, context, fault);
+		result = dataset_take_one(&spec->places[i], spec_path(spec, i), take, context,
+					  fault);
 	bool given = spec->places[SPEC_path].held || spec->places[SPEC_root].held;
 	if (result || !given || !reader)
 		return result;

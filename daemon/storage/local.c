@@ -15,6 +15,7 @@
 #include "storage/local_folder.h"
 #include "storage/local_list.h"
 #include "storage/openat2.h"
+#include "storage/sealed_file.h"
 
 /* After what may pass: a rename or a write under way, a server away for a moment. */
 #define RETRIES 3
@@ -175,6 +176,8 @@ static int local_open_file(const struct storage_place *place, int *fd_out,
 		    (!fd_out || place->reach != STORAGE_GIVEN || lseek(fd, 0, SEEK_SET) == 0);
 	if (good)
 		*version_out = local_version_of(&found);
+	if (good && place->reach == STORAGE_GIVEN && sealed_file_is(place->path, fd))
+		good = sealed_file_version(fd, true, version_out) == 0;
 	if (good && fd_out)
 		*fd_out = fd;
 	else

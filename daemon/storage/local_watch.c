@@ -15,6 +15,7 @@
 #include "storage/local.h"
 #include "storage/local_folder.h"
 #include "storage/openat2.h"
+#include "storage/sealed_file.h"
 #include "storage/slow.h"
 
 #define EVENTS                                                                                     \
@@ -86,6 +87,8 @@ int local_peek(const struct storage_place *place, bool wait, struct storage_vers
 	bool given = place->reach == STORAGE_GIVEN;
 	if (storage_of(place->path) != &storage_local)
 		return -ENOTSUP;
+	if (given && sealed_file_is(place->path, place->fd))
+		return sealed_file_version(place->fd, wait, out);
 	int fd = given ? place->fd : local_open_place(place, O_PATH, wait ? 0 : RESOLVE_CACHED);
 	if (fd < 0)
 		return fd;

@@ -4,6 +4,7 @@ descriptor (``list_fd``, ``path_fd``) and end with the process. Any thread."""
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 from typing import Any, BinaryIO, Callable
 
@@ -19,17 +20,26 @@ class InMemory(str):
 
     def __new__(cls, name: str, write: Callable[[BinaryIO], Any]) -> InMemory:
         """``write`` is given the file. Raises what that raises, and OSError."""
-        self = super().__new__(cls, f"/memory/{name}")
-        self.fd = os.memfd_create(f"stoker-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        try:
-            with os.fdopen(os.dup(self.fd), "wb") as file:
-                write(file)
-            fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS,
-                        fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
-        except BaseException:
-            self.close()
-            raise
+        return cls.named(f"/memory/{name}", _written(name, write))
+
+    @classmethod
+    def named(cls, path: str, fd: int) -> InMemory:
+        """Takes ``fd`` over."""
+        self = super().__new__(cls, path)
+        self.fd = fd
         return self
+
+    @classmethod
+    def known(cls, name: str, write: Callable[[BinaryIO], Any]) -> InMemory:
+        """One whose path says what it holds: for the daemon it is that of other programs that hold
+        the same. As InMemory()."""
+        fd = _written(name, write)
+        digest = hashlib.blake2b(digest_size=16)
+        with os.fdopen(os.dup(fd), "rb") as file:
+            file.seek(0)
+            for part in iter(lambda: file.read(1 << 20), b""):
+                digest.update(part)
+        return cls.named(f"/memory/{digest.hexdigest()}/{name}", fd)
 
     def close(self) -> None:
         """May be called twice."""
@@ -40,6 +50,19 @@ class InMemory(str):
     def __del__(self) -> None:
         if hasattr(self, "fd"):
             self.close()
+
+
+def _written(name: str, write: Callable[[BinaryIO], Any]) -> int:
+    fd = os.memfd_create(f"stoker-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        with os.fdopen(os.dup(fd), "wb") as file:
+            write(file)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS,
+                    fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
 def array_file(name: str, array: np.ndarray[Any, Any]) -> InMemory:

@@ -50,7 +50,7 @@ def described(dataset: Any, labels: Any = None) -> Dict[str, Any]:
                         "several datasets give a stoker.Mix, and for pictures with masks " + MASKS)
     root = _root(whole)
     rows = _rows(whole, labels, 1 if root == "/" else len(root) + 1)
-    file = InMemory("list.jsonl", lambda file: file.writelines(row.encode() for row in rows))
+    file = InMemory.known("list.jsonl", lambda file: file.writelines(row.encode() for row in rows))
     return {"path": file, "kind": "manifest", "root": root}
 
 

@@ -81,8 +81,8 @@ def manifest(paths: Sequence[str]) -> Dict[str, Any]:
             raise ValueError(f"{path!r}: a tab or a line break in the name of a file is not "
                              "supported")
         rows.append(os.fsencode(path) + b"\t%d\n" % number)
-    return {"path": InMemory("files.tsv", lambda file: file.writelines(rows)), "kind": "manifest",
-            "root": root}
+    file = InMemory.known("files.tsv", lambda file: file.writelines(rows))
+    return {"path": file, "kind": "manifest", "root": root}
 
 
 def split_range(count: int, split: Optional[Tuple[float, float]]) -> slice:
