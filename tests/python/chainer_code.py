@@ -69,6 +69,17 @@ def resized(example):
     return image[:, :8, :8].copy(), label
 
 
+def described(example):
+    """Of an image, which is of another size for each, with its label or alone."""
+    image, label = example if isinstance(example, tuple) else (example, None)
+    return {"image": image[:, 1:] / np.float32(2), "size": image.shape[1],
+            "text": f"{image.shape[2]} wide", "more": [label, None]}
+
+
+def with_process(example):
+    return (*example, os.getpid(), np.random.random())
+
+
 def reversed_order(order, position):
     """An order sampler that draws nothing: each epoch is the one before it, turned and rolled."""
     return np.roll(order[::-1], position)

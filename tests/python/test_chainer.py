@@ -479,6 +479,55 @@ def test_functions_that_fix_the_size(chainer, run, tmp_path):
                  chainer.iterators.SerialIterator(dataset, 4, shuffle=False), 5)
 
 
+def of_sizes(chainer, folder):
+    """Pictures of sizes of their own, with labels and without."""
+    from PIL import Image
+    for number in range(10):
+        Image.new("RGB", (9 + number, 20 - number), (number, 2, 3)).save(folder / f"{number}.png")
+    names = [f"{number}.png" for number in range(10)]
+    return [chainer.datasets.LabeledImageDataset(list(zip(names, range(10))), str(folder)),
+            chainer.datasets.ImageDataset(names, str(folder))]
+
+
+def test_functions_behind_the_daemons_pictures(chainer, run, tmp_path):
+    """Beside options of the loader: in producers, with examples of any size and type."""
+    from chainer_code import described, resized, with_process
+    labelled, images = of_sizes(chainer, tmp_path)
+    for pictures in (labelled, images):
+        for options in ({"order_seed": 1}, {"transforms": [stoker.RandomHorizontalFlip(1.0)]}):
+            ours = run(chainer.datasets.TransformDataset(pictures, described), 4, shuffle=False,
+                       **options)
+            theirs = chainer.iterators.SerialIterator(
+                chainer.datasets.TransformDataset(pictures, described), 4, shuffle=False)
+            for _ in range(6):
+                one, other = next(ours), next(theirs)
+                if "transforms" in options:
+                    for example in other:
+                        example["image"] = example["image"][:, :, ::-1]
+                assert_equal(one, other)
+                one[0]["image"][...] = 0
+    iterator = run(chainer.datasets.TransformDataset(
+        chainer.datasets.TransformDataset(labelled, resized), with_process), 5, order_seed=3,
+        augment_seed=4)
+    drawn = [example[3] for _ in range(4) for example in next(iterator)]
+    assert len(set(drawn)) == 20
+    again = copy.copy(iterator)
+    for _ in range(2):
+        one, other = next(iterator), next(again)
+        assert os.getpid() not in {pid for _, _, pid, _ in one}
+        assert [example[3] for example in one] == [example[3] for example in other]
+
+
+def test_functions_that_run_in_this_process(chainer, run, tmp_path, caplog):
+    from chainer_code import with_process
+    caplog.set_level(logging.INFO, "stoker")
+    labelled, _ = of_sizes(chainer, tmp_path)
+    iterator = run(chainer.datasets.TransformDataset(labelled, with_process), 4,
+                   transforms=[stoker.CenterCrop(8), stoker.ToTensor()])
+    assert {pid for _, _, pid, _ in next(iterator)} == {os.getpid()}
+    assert "run in this process: they get what the transforms make" in caplog.text
+
+
 def test_what_is_no_dataset(chainer, run):
     with pytest.raises(TypeError, match="NoneType is no dataset"):
         run(None)

@@ -17,8 +17,10 @@ from ..errors import TokenError
 from ..loader import Arrays, Iteration, Loader
 from ..mix import Mix
 from ..node import Node, connect
+from ..produce.map import Map
 from ..produce.source import Source
 from ..produce.sealing import program_seed
+from .applied import Applied, examples_of, map_of
 from .columns import rows
 from .examples import Examples
 from .snapshot import serialized, serialized_order
@@ -72,7 +74,10 @@ class Iterator(_Base):  # type: ignore[misc]
         dataset: as for Node.loader(); or chainer.datasets.LabeledImageDataset or ImageDataset (then
             an example is an image): all images are decoded as RGB, and must have one size after
             ``transforms``. Or a TransformDataset of one of these, with options of Node.loader():
-            its function then runs in this process, after ``transforms``. Any other dataset
+            its function then runs in ``n_processes`` producers, after ``transforms``, and may give
+            examples of any size and type. Where it is called in this process, the logger "stoker"
+            says why: of a path, of numbers (see below), or if it cannot go to another process. Any
+            other dataset
             (DatasetMixin, TupleDataset, DictDataset, SubDataset, TransformDataset, a zip, a list,
             ...) runs in ``n_processes`` producers, see stoker.Source; its examples are what it
             gives, of any size and type.
@@ -121,9 +126,10 @@ class Iterator(_Base):  # type: ignore[misc]
         _options.refuse((name for name in options if name not in known), known)
         self._source = _translate(dataset, bool(options))
         self._processes = n_processes
+        by_producers = self._source.own or bool(self._source.applied)
         for name, given in (("n_processes", n_processes), ("shared_mem", shared_mem),
                             ("maxtasksperchild", maxtasksperchild)):
-            if given is not None and not (name == "n_processes" and self._source.own):
+            if given is not None and not (name == "n_processes" and by_producers):
                 _log.info("%s=%r has no effect: %s", name, given, _NO_EFFECT[name])
         self.dataset = dataset
         self.batch_size = batch_size
@@ -136,6 +142,7 @@ class Iterator(_Base):  # type: ignore[misc]
         self._node = connect() if node is None else node
         self._options: Dict[str, Any] = dict(options)
         self.loader: Any = None
+        self._mapped: Optional[Map] = None
         self._drawn = self._source.files is None and not self._source.own and \
             not {"seed", "order_seed", "augment_seed"} & set(options)
         if self._drawn:  # as Chainer's order follows numpy.random.seed()
@@ -168,7 +175,29 @@ class Iterator(_Base):  # type: ignore[misc]
         # 0 to 255 are the daemon's bytes: they need a quarter of the ring and are converted here.
         bytes_ = dtype != "bfloat16" and not _NUMBERS & set(_names(options["transforms"]))
         self._dtype = np.dtype(dtype) if bytes_ else None
+        self._mapped = self._map(options["transforms"])
+        if self._mapped is not None:
+            options["transforms"] = [*options["transforms"], self._mapped]
+            options["num_workers"] = self._processes
         return self._node.loader(self._files(), dtype="uint8" if bytes_ else dtype, **options)
+
+    def _map(self, before: Sequence[Mapping[str, Any]]) -> Optional[Map]:
+        """What runs the functions of TransformDatasets in producers; None: this process does."""
+        source = self._source
+        if not source.applied:
+            return None
+        if source.files is not None:
+            found: Any = "a producer does not know the labels of a path"
+        elif self._dtype is None or "Map" in _names(before):
+            found = "they get what the transforms make of pictures, and that are none any more"
+        else:
+            labels = [np.array(label, source.label_dtype) for _, label in source.pairs]
+            found = map_of(Applied(source.applied, labels if source.labelled else None,
+                                   self._dtype), before)
+        if isinstance(found, str):
+            _log.info("functions of a TransformDataset run in this process: %s", found)
+            return None
+        return found  # type: ignore[no-any-return]
 
     def _files(self) -> Any:
         """The dataset as Node.loader() takes it."""
@@ -216,6 +245,8 @@ class Iterator(_Base):  # type: ignore[misc]
         if arrays is None:
             raise StopIteration
         self.is_new_epoch = self.epoch > epoch
+        if self._mapped is not None:
+            return examples_of(arrays[0])
         return self._pictures(*arrays) if not self._source.own else rows(arrays)
 
     next = __next__
@@ -303,7 +334,8 @@ class Iterator(_Base):  # type: ignore[misc]
     def __copy__(self) -> Iterator:
         other = type(self)(self.dataset, self.batch_size, self.repeat,
                            self.shuffle if self.order_sampler is None else None,
-                           self._processes if self._source.own else None, self.n_prefetch,
+                           self._processes if self._source.own or self._mapped else None,
+                           self.n_prefetch,
                            order_sampler=self.order_sampler, dataset_timeout=self.dataset_timeout,
                            node=self._node, **self._options)
         if self._examples is not None and other._examples is not None:
