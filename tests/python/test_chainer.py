@@ -518,6 +518,34 @@ def test_functions_behind_the_daemons_pictures(chainer, run, tmp_path):
         assert [example[3] for example in one] == [example[3] for example in other]
 
 
+def test_labels_that_are_no_whole_numbers(chainer, run, tmp_path):
+    from chainer_code import with_process
+    _, images = of_sizes(chainer, tmp_path)
+    for labels, dtype in (np.arange(10) / 4, np.float32), (np.arange(20).reshape(10, 2), np.int16):
+        pictures = chainer.datasets.LabeledImageDataset(
+            list(zip(images._paths, labels.tolist())), str(tmp_path), label_dtype=dtype)
+        ours = run(pictures, 4, shuffle=False, transforms=[stoker.CenterCrop(8)])
+        mapped = run(chainer.datasets.TransformDataset(pictures, with_process), 4, shuffle=False,
+                     order_seed=1)
+        for batch in chainer.iterators.SerialIterator(pictures, 4, repeat=False, shuffle=False):
+            for one, two, other in zip(next(ours), next(mapped), batch):
+                assert_equal(one[1], other[1])
+                assert_equal(two[:2], other)
+
+
+@pytest.mark.parametrize("mode", ("L", "RGBA", "P"))
+def test_pictures_that_are_not_rgb(chainer, run, tmp_path, mode):
+    from PIL import Image
+    for number in range(6):
+        Image.new("L", (9, 7), 20 * number).convert(mode).save(tmp_path / f"{number}.png")
+    names = [f"{number}.png" for number in range(6)]
+    for pictures in (chainer.datasets.ImageDataset(names, str(tmp_path)),
+                     chainer.datasets.LabeledImageDataset([(name, 1) for name in names],
+                                                          str(tmp_path))):
+        same_batches(run(pictures, 4, shuffle=False),
+                     chainer.iterators.SerialIterator(pictures, 4, shuffle=False), 3)
+
+
 def test_functions_that_run_in_this_process(chainer, run, tmp_path, caplog):
     from chainer_code import with_process
     caplog.set_level(logging.INFO, "stoker")

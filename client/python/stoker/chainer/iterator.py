@@ -62,6 +62,7 @@ class _Source(NamedTuple):
     pairs: Sequence[Any] = ()  # of path and label, if `files` is None
     dtype: Any = np.float32
     label_dtype: Any = None  # None: int32 for int64
+    table: Any = None  # the labels, where they are no whole numbers: the daemon's are places in it
     labelled: bool = True
     own: bool = False  # or else run by producers, which give whole examples
     applied: Tuple[Callable[[Any], Any], ...] = ()  # to each example, one after the other
@@ -73,11 +74,12 @@ class Iterator(_Base):  # type: ignore[misc]
     Args:
         dataset: as for Node.loader(); or chainer.datasets.LabeledImageDataset or ImageDataset (then
             an example is an image): all images are decoded as RGB, and must have one size after
-            ``transforms``. Or a TransformDataset of one of these, with options of Node.loader():
-            its function then runs in ``n_processes`` producers, after ``transforms``, and may give
-            examples of any size and type. Where it is called in this process, the logger "stoker"
-            says why: of a path, of numbers (see below), or if it cannot go to another process. Any
-            other dataset
+            ``transforms``; if the first is not of RGB and there are no options of Node.loader(),
+            they run in producers as any other dataset, and stay as they are. Or a TransformDataset
+            of one of these, with options of Node.loader(): its function then runs in
+            ``n_processes`` producers, after ``transforms``, and may give examples of any size and
+            type. Where it is called in this process, the logger "stoker" says why: of a path, of
+            numbers (see below), or if it cannot go to another process. Any other dataset
             (DatasetMixin, TupleDataset, DictDataset, SubDataset, TransformDataset, a zip, a list,
             ...) runs in ``n_processes`` producers, see stoker.Source; its examples are what it
             gives, of any size and type.
@@ -203,8 +205,9 @@ class Iterator(_Base):  # type: ignore[misc]
         """The dataset as Node.loader() takes it."""
         if self._source.files is not None:
             return self._source.files
-        return [(absolute(os.path.join(self._source.root, path)), int(label))
-                for path, label in self._source.pairs]
+        own = self._source.table is not None
+        return [(absolute(os.path.join(self._source.root, path)), place if own else int(label))
+                for place, (path, label) in enumerate(self._source.pairs)]
 
     def reset(self) -> None:
         """Begin again with the first epoch, also at the end of an iterator that does not repeat."""
@@ -282,7 +285,7 @@ class Iterator(_Base):  # type: ignore[misc]
         examples: List[Any] = list(images)
         if source.labelled:
             labels = _int32(labels) if source.label_dtype is None else \
-                labels.astype(source.label_dtype)
+                labels.astype(source.label_dtype) if source.table is None else source.table[labels]
             # LabeledImageDataset's labels are arrays of no dimension, others' are numbers.
             examples = list(zip(images, labels if source.files is not None else
                                 (labels[i, ...] for i in range(len(labels)))))
@@ -382,16 +385,39 @@ def _translate(dataset: Any, given: bool) -> _Source:
         inner = _translate(dataset._dataset, given)
         if not inner.own and (given or inner.files is not None):
             return inner._replace(applied=(*inner.applied, dataset._transform))
+    files = None
     if _datasets is not None and kind is _datasets.LabeledImageDataset:
-        return _Source(None, dataset._root, dataset._pairs, dataset._dtype, dataset._label_dtype)
+        whole = all(np.ndim(label) == 0 and int(label) == label for _, label in dataset._pairs)
+        table = None if whole else np.array([label for _, label in dataset._pairs],
+                                            dataset._label_dtype)
+        files = _Source(None, dataset._root, dataset._pairs, dataset._dtype, dataset._label_dtype,
+                        table)
     if _datasets is not None and kind is _datasets.ImageDataset:
-        return _Source(None, dataset._root, [(path, 0) for path in dataset._paths],
-                       dataset._dtype, labelled=False)
+        files = _Source(None, dataset._root, [(path, 0) for path in dataset._paths],
+                        dataset._dtype, labelled=False)
+    if files is not None:
+        mode = _mode(files)
+        if mode == "RGB" or given:
+            return files
+        _log.info("producers read the pictures of the %s: the first is of the mode %s, and the "
+                  "daemon would make RGB of it", kind.__name__, mode)
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
         raise TypeError(f"a {kind.__qualname__} is no dataset: give the path of a folder, "
                         "manifest, array or published dataset, or what has __getitem__ and "
                         "__len__")
     return _Source(own=True)
+
+
+def _mode(source: _Source) -> str:
+    """Of the first picture, as Pillow calls it; what cannot be read is for who reads it."""
+    from PIL import Image
+    for path, _ in source.pairs:
+        try:
+            with Image.open(os.path.join(source.root, path)) as picture:
+                return str(picture.mode)
+        except (OSError, ValueError):
+            break
+    return "RGB"
 
 
 def _names(transforms: Sequence[Mapping[str, Any]]) -> Iterable[str]:
