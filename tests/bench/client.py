@@ -31,12 +31,14 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 class Trainer:
     """The other end of such a process. `python`: the interpreter that has what SIDE needs.
-    `listed`: of a manifest, a sampler names all samples."""
+    `listed`: of a manifest, a sampler names all samples. `program`: one of the same arguments, with
+    other sides."""
 
     def __init__(self, side, data, workers, socket=None, transform="train", python=sys.executable,
-                 seed=1, listed=False):
+                 seed=1, listed=False, program=__file__):
         self.process = subprocess.Popen(
-            [str(python), __file__, side, str(data), transform, str(workers), str(socket or "")],
+            [str(python), str(program), side, str(data), transform, str(workers),
+             str(socket or "")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "STOKER_BENCH_SEED": str(seed),
                  "STOKER_BENCH_LISTED": "1" if listed else ""})
@@ -292,7 +294,9 @@ SIDES = {"stoker": stoker_batches, "torch": torch_batches, "OpenCV": opencv_batc
 
 
 def read(images):
-    """Read every byte, as cheaply as it can be done."""
+    """Read every byte, as cheaply as it can be done. A list is of several arrays of each image."""
+    if isinstance(images, list):
+        return sum(map(read, images))
     return int(images.reshape(-1).view(numpy.int64).max())
 
 
