@@ -34,6 +34,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stoker_choices.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -56,7 +58,6 @@ struct stoker; /* a handle: a connection to the daemon, and the batches that cam
  * during the call and not kept. */
 struct stoker_options {
 	size_t size; /* of this struct, set by STOKER_OPTIONS_INIT */
-
 	/* Path of a folder with one subfolder per class, a manifest file, a NumPy array (.npy) or
 	 * arrays (.npz), tar shards (.tar; "train-{000..146}.tar", "train-*.tar" or wids' .json),
 	 * TFRecord files, or CIFAR or MNIST as published. Required, unless `parts` is given. The
@@ -496,5 +497,4 @@ STOKER_API int stoker_produce(struct stoker *stoker, const struct stoker_produce
 #ifdef __cplusplus
 }
 #endif
-
 #endif

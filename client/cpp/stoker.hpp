@@ -158,6 +158,226 @@ inline const char *text(const std::string &text)
 
 } // namespace detail
 
+/* -- words -------------------------------------------------------------------------------- */
+
+/* Options that are one of a few words, and the types of a field's numbers. A word that C++ has for
+ * itself ends in _. */
+/* generated: choices */
+/* The type of a field's numbers, as NumPy calls it; of pictures uint8, uint16, float16,
+ * bfloat16, or float32. */
+enum class dtype {
+	bool_,
+	int8,
+	/* bytes, as in the picture */
+	uint8,
+	int16,
+	/* numbers of 16 bits, as in the file */
+	uint16,
+	/* numbers of 2 bytes */
+	float16,
+	/* numbers of 2 bytes, with the range of float32 */
+	bfloat16,
+	int32,
+	uint32,
+	/* numbers of 4 bytes */
+	float32,
+	int64,
+	uint64,
+	float64,
+	complex64,
+	complex128,
+	text,
+	bytes,
+};
+/* NCHW (default) or NHWC. */
+enum class layout {
+	/* channels first */
+	NCHW,
+	/* channels last */
+	NHWC,
+};
+/* Error (default) or substitute. */
+enum class bad_samples {
+	/* a batch with a bad sample is left out, with an error */
+	error,
+	/* a neighbour takes the place of a bad sample */
+	substitute,
+};
+/* Short (default), drop, pad or wrap. */
+enum class last_batch {
+	/* the last batch of an epoch has what is left */
+	short_,
+	/* a last batch that is not whole is left out */
+	drop,
+	/* it is filled up with the start of the epoch */
+	pad,
+	/* it is filled up with the start of the next epoch */
+	wrap,
+};
+/* Position (default), or live: where the stream is now. */
+enum class start {
+	/* at epoch and position */
+	position,
+	/* where the stream is now */
+	live,
+};
+/* Auto (default), free or together. */
+enum class pace {
+	/* goes on without a slower reader after a moment */
+	auto_,
+	/* goes on without a slower reader at once */
+	free,
+	/* waits for slower readers, and they for it */
+	together,
+};
+/* Global (default) or shards: how it is shuffled. */
+enum class order {
+	/* shuffled over all samples */
+	global,
+	/* shards are shuffled, then runs of samples within them */
+	shards,
+};
+/* Whose bytes a resize makes: pillow-12 (absent) or pillow-13. */
+enum class resize {
+	/* as Pillow 12.3 and all before it */
+	pillow_12,
+	/* as Pillow 13 */
+	pillow_13,
+};
+/* end */
+
+namespace detail
+{
+
+template <class Choice> struct words;
+/* clang-format off */
+/* generated: words */
+template <> struct words<stk::dtype> {
+	static constexpr const char *key = "dtype";
+	static constexpr const char *all[] = {
+		"bool",
+		"int8",
+		"uint8",
+		"int16",
+		"uint16",
+		"float16",
+		"bfloat16",
+		"int32",
+		"uint32",
+		"float32",
+		"int64",
+		"uint64",
+		"float64",
+		"complex64",
+		"complex128",
+		"text",
+		"bytes",
+	};
+};
+template <> struct words<stk::layout> {
+	static constexpr const char *key = "layout";
+	static constexpr const char *all[] = {
+		"NCHW",
+		"NHWC",
+	};
+};
+template <> struct words<stk::bad_samples> {
+	static constexpr const char *key = "bad_samples";
+	static constexpr const char *all[] = {
+		"error",
+		"substitute",
+	};
+};
+template <> struct words<stk::last_batch> {
+	static constexpr const char *key = "last_batch";
+	static constexpr const char *all[] = {
+		"short",
+		"drop",
+		"pad",
+		"wrap",
+	};
+};
+template <> struct words<stk::start> {
+	static constexpr const char *key = "start";
+	static constexpr const char *all[] = {
+		"position",
+		"live",
+	};
+};
+template <> struct words<stk::pace> {
+	static constexpr const char *key = "pace";
+	static constexpr const char *all[] = {
+		"auto",
+		"free",
+		"together",
+	};
+};
+template <> struct words<stk::order> {
+	static constexpr const char *key = "order";
+	static constexpr const char *all[] = {
+		"global",
+		"shards",
+	};
+};
+template <> struct words<stk::resize> {
+	static constexpr const char *key = "resize";
+	static constexpr const char *all[] = {
+		"pillow-12",
+		"pillow-13",
+	};
+};
+/* end */
+/* clang-format on */
+
+template <class Choice> std::optional<Choice> known(std::string_view word)
+{
+	const auto &all = words<Choice>::all;
+	auto found = std::find(std::begin(all), std::end(all), word);
+	if (found == std::end(all))
+		return std::nullopt;
+	return Choice(found - std::begin(all));
+}
+
+/* Letters that are added, dropped or changed to make one word of the other (Levenshtein). */
+inline std::size_t distance(std::string_view from, std::string_view to)
+{
+	std::vector<std::size_t> row(to.size() + 1);
+	std::iota(row.begin(), row.end(), std::size_t(0));
+	for (std::size_t i = 0; i < from.size(); i++) {
+		std::size_t diagonal = std::exchange(row[0], i + 1);
+		for (std::size_t j = 0; j < to.size(); j++) {
+			std::size_t changed = diagonal + (from[i] != to[j]);
+			diagonal = row[j + 1];
+			row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+		}
+	}
+	return row.back();
+}
+
+} // namespace detail
+
+/* The word of a choice: name(stk::dtype::uint8) is "uint8". */
+template <class Choice> constexpr const char *name(Choice choice) noexcept
+{
+	return detail::words<Choice>::all[std::size_t(choice)];
+}
+
+/* A choice by its word, as from a file of settings: stk::parse<stk::layout>("NHWC"). Throws
+ * stk::error for a word that there is not, and names the nearest. */
+template <class Choice> Choice parse(std::string_view word)
+{
+	if (auto choice = detail::known<Choice>(word))
+		return *choice;
+	using words = detail::words<Choice>;
+	auto nearer = [word](std::string_view a, std::string_view b) {
+		return detail::distance(word, a) < detail::distance(word, b);
+	};
+	auto nearest = std::min_element(std::begin(words::all), std::end(words::all), nearer);
+	throw error(EINVAL, "",
+		    "there is no " + std::string(words::key) + " \"" + std::string(word) +
+			    "\": did you mean " + *nearest + "?");
+}
+
 /* -- resuming ----------------------------------------------------------------------------- */
 
 /*
@@ -246,9 +466,9 @@ struct options {
 	/* Such as "Resize(size=256) | CenterCrop(size=224)". */
 	std::string transforms;
 	/* Uint8, uint16, float16, bfloat16, or float32. */
-	std::string dtype;
+	std::optional<stk::dtype> dtype;
 	/* NCHW (default) or NHWC. */
-	std::string layout;
+	std::optional<stk::layout> layout;
 	/* Samples in a batch of one rank; required. */
 	std::uint32_t batch_size = 0;
 	/* A new order in each epoch. */
@@ -262,9 +482,9 @@ struct options {
 	/* One past the last sample to use; none: to the end. */
 	std::optional<std::uint64_t> subset_stop;
 	/* Short (default), drop, pad or wrap. */
-	std::string last_batch;
+	std::optional<stk::last_batch> last_batch;
 	/* Error (default) or substitute. */
-	std::string bad_samples;
+	std::optional<stk::bad_samples> bad_samples;
 	/* Rotate images as their EXIF tag says. */
 	bool exif_orientation = false;
 	/* Name shared by the ranks of one training run. */
@@ -290,16 +510,16 @@ struct options {
 	/* Batches of all ranks that the ring holds; 0: the daemon chooses. */
 	std::uint32_t prefetch = 0;
 	/* Position (default), or live: where the stream is now. */
-	std::string start;
+	std::optional<stk::start> start;
 	/* Auto (default), free or together. */
-	std::string pace;
+	std::optional<stk::pace> pace;
 	/* Global (default) or shards: how it is shuffled. */
-	std::string order;
+	std::optional<stk::order> order;
 	/* Of the order shards: largest run of samples that is shuffled as one. */
 	std::uint32_t window = 16384;
 	/* Whose bytes a resize makes, pillow-12 or pillow-13; empty: pillow-13, or what the
 	 * token says. */
-	std::string resize;
+	std::optional<stk::resize> resize;
 	/* Weight among the streams of this user. */
 	std::uint32_t priority = 10;
 	/* JPEGs may be decoded at 1/2, 1/4 or 1/8 size. */
@@ -331,6 +551,11 @@ struct options {
 
 namespace detail
 {
+
+template <class Choice> const char *text(const std::optional<Choice> &choice)
+{
+	return choice ? name(*choice) : nullptr;
+}
 
 /* The options of libstoker, and the lists that they point to; they borrow from `options`. */
 class c_options
@@ -462,9 +687,9 @@ struct deleter {
 };
 using handle = std::shared_ptr<struct stoker>;
 
-template <class T> bool holds(const char *dtype)
+template <class T> bool holds(stk::dtype dtype)
 {
-	std::string_view name = dtype;
+	std::string_view name = stk::name(dtype);
 	if constexpr (std::is_same_v<T, std::uint8_t>)
 		return name == "uint8" || name == "bool" || name == "text" || name == "bytes";
 	else if constexpr (std::is_same_v<T, std::uint16_t>)
@@ -582,7 +807,8 @@ template <class T> class array
 
 /* An array that every sample has. */
 struct field {
-	std::string name, dtype;
+	std::string name;
+	stk::dtype dtype = stk::dtype::float32;
 	/* Of one sample; empty: one number. 0: any number if ragged, else that of each batch. */
 	std::vector<std::size_t> shape;
 	std::size_t bytes = 0; /* of one sample; of a ragged one, to the next one */
@@ -670,8 +896,9 @@ class batch
 	template <class T> stk::array<T> array(const std::string &name) const &STK_LIFETIMEBOUND
 	{
 		const field &field = find(name);
-		if (!detail::holds<T>(field.dtype.c_str()) || field.ragged)
-			throw error(EINVAL, "", "the field " + name + " is " + field.dtype);
+		if (!detail::holds<T>(field.dtype) || field.ragged)
+			throw error(EINVAL, "",
+				    "the field " + name + " is " + stk::name(field.dtype));
 		std::vector<std::size_t> shape{size()};
 		shape.insert(shape.end(), field.shape.begin(), field.shape.end());
 		if (batch_->n_runs == 1)
@@ -692,8 +919,9 @@ class batch
 	{
 		const field &field = find(name);
 		std::uint64_t shape[STOKER_SHAPE_MAX];
-		if (!detail::holds<T>(field.dtype.c_str()))
-			throw error(EINVAL, "", "the field " + name + " is " + field.dtype);
+		if (!detail::holds<T>(field.dtype))
+			throw error(EINVAL, "",
+				    "the field " + name + " is " + stk::name(field.dtype));
 		if (i >= size())
 			throw error(EINVAL, "", "no sample " + std::to_string(i));
 		const void *data = stoker_item(batch_, std::uint32_t(i), name.c_str(), shape);
@@ -916,13 +1144,15 @@ class reader
 		return *info;
 	}
 
-	static field field_of(const struct stoker_array &from)
+	/* One of a type that only a newer libstoker knows is left out. */
+	static void add_field(std::vector<field> &to, const struct stoker_array &from)
 	{
-		return {from.name,
-			from.dtype,
-			{from.shape, from.shape + from.dims},
-			from.bytes,
-			from.ragged != 0};
+		if (auto dtype = detail::known<stk::dtype>(from.dtype))
+			to.push_back({from.name,
+				      *dtype,
+				      {from.shape, from.shape + from.dims},
+				      from.bytes,
+				      from.ragged != 0});
 	}
 
 	/* What a batch has, which with Buckets has a height and width of its own. */
@@ -934,7 +1164,7 @@ class reader
 		struct stoker_array from;
 		for (const field &field : *fields_)
 			if (stoker_batch_array(&batch, field.name.c_str(), &from) == 0)
-				fields->push_back(field_of(from));
+				add_field(*fields, from);
 		return fields;
 	}
 
@@ -945,7 +1175,7 @@ class reader
 		auto fields = std::make_shared<std::vector<field>>();
 		struct stoker_array from;
 		for (std::uint32_t f = 0; stoker_array(handle_.get(), f, &from) == 0; f++)
-			fields->push_back(field_of(from));
+			add_field(*fields, from);
 		fields_ = std::move(fields);
 	}
 };

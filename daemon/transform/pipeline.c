@@ -147,17 +147,29 @@ static int pipeline_parse_map(struct pipeline *pipeline, const struct value *tra
 	return r;
 }
 
+/* A dtype or a layout is none of the words. */
+static int pipeline_no_word(const char *key, struct text text, const char *list,
+			    const char *const *words, struct fault *fault)
+{
+	struct quote quote;
+	const char *nearest = quote_nearest(text.data, text.size, words);
+	return fault_say(fault, PIPELINE_E_TRANSFORM, "%s: '%s' is none of %s%s%s%s", key,
+			 quote_bytes(&quote, text.data, text.size), list,
+			 nearest ? " (did you mean '" : "", nearest ? nearest : "",
+			 nearest ? "'?)" : "");
+}
+
 static int pipeline_parse(struct pipeline *pipeline, const struct value *transforms,
 			  struct text dtype, struct text layout, struct fault *fault)
 {
-	struct quote quote;
+	static const char *const types[] = {"uint8",	"uint16",  "float16",
+					    "bfloat16", "float32", NULL};
+	static const char *const layouts[] = {"NCHW", "NHWC", NULL};
 	if (!output_parse_type(dtype, &pipeline->output.type))
-		return fault_say(fault, PIPELINE_E_TRANSFORM,
-				 "dtype: '%s' is none of uint8, uint16, float16, bfloat16, float32",
-				 quote_bytes(&quote, dtype.data, dtype.size));
+		return pipeline_no_word("dtype", dtype, "uint8, uint16, float16, bfloat16, float32",
+					types, fault);
 	if (!output_parse_layout(layout, &pipeline->output.planes))
-		return fault_say(fault, PIPELINE_E_TRANSFORM, "layout: '%s' is none of NCHW, NHWC",
-				 quote_bytes(&quote, layout.data, layout.size));
+		return pipeline_no_word("layout", layout, "NCHW, NHWC", layouts, fault);
 	struct fault why;
 	struct transform_part part = {transforms, 0, UINT32_MAX};
 	const uint32_t map = user_map_find(transforms);

@@ -38,6 +38,13 @@ std::string text(const char *text)
 	return text ? text : "";
 }
 
+template <class Choice> std::optional<Choice> choice(const char *word)
+{
+	if (!word)
+		return std::nullopt;
+	return stk::parse<Choice>(word);
+}
+
 stk::source source_of(const stoker_options &from)
 {
 	stk::source out;
@@ -69,8 +76,8 @@ stk::options options_of(const stoker_options &from)
 	stk::options out;
 	out.dataset = source_of(from);
 	out.transforms = text(from.transforms);
-	out.dtype = text(from.dtype);
-	out.layout = text(from.layout);
+	out.dtype = choice<stk::dtype>(from.dtype);
+	out.layout = choice<stk::layout>(from.layout);
 	out.batch_size = from.batch_size;
 	out.shuffle = !from.sequential;
 	out.order_seed = from.order_seed;
@@ -78,8 +85,8 @@ stk::options options_of(const stoker_options &from)
 	out.subset_start = from.subset_start;
 	if (from.subset_stop)
 		out.subset_stop = from.subset_stop;
-	out.last_batch = text(from.last_batch);
-	out.bad_samples = text(from.bad_samples);
+	out.last_batch = choice<stk::last_batch>(from.last_batch);
+	out.bad_samples = choice<stk::bad_samples>(from.bad_samples);
 	out.exif_orientation = from.exif_orientation;
 	out.job = text(from.job);
 	out.rank = from.rank;
@@ -90,10 +97,10 @@ stk::options options_of(const stoker_options &from)
 	if (from.inflight)
 		out.inflight = from.inflight;
 	out.prefetch = from.prefetch;
-	out.start = text(from.start);
-	out.pace = text(from.pace);
-	out.order = text(from.order);
-	out.resize = text(from.resize);
+	out.start = choice<stk::start>(from.start);
+	out.pace = choice<stk::pace>(from.pace);
+	out.order = choice<stk::order>(from.order);
+	out.resize = choice<stk::resize>(from.resize);
 	out.window = from.window;
 	if (from.priority)
 		out.priority = from.priority;
@@ -159,7 +166,7 @@ std::string digest_of(const stk::batch &batch)
 			for (std::size_t f = 0; f < runs.size(); f++) {
 				const stk::field &field = batch.fields()[f];
 				std::size_t bytes = field.bytes;
-				if (field.ragged && field.dtype == "float32") {
+				if (field.ragged && field.dtype == stk::dtype::float32) {
 					digest_ragged<float>(&context, batch, field.name, sample);
 					continue;
 				}
@@ -252,7 +259,7 @@ class program
 			  << " fields=";
 		const char *comma = "";
 		for (const stk::field &field : reader_->fields()) {
-			std::cout << comma << field.name << ":" << field.dtype << ":";
+			std::cout << comma << field.name << ":" << stk::name(field.dtype) << ":";
 			for (std::size_t d = 0; d < field.shape.size(); d++)
 				std::cout << (d ? "x" : "") << field.shape[d];
 			comma = ",";

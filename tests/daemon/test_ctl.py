@@ -393,7 +393,7 @@ def test_the_example_when_the_daemon_dies(spawn, photos):
 
 
 def test_the_readme_quotes_the_example():
-    text = (SOURCE / "client" / "c" / "example.c").read_text()
+    text = (SOURCE / "client" / "c" / "examples" / "example.c").read_text()
     quoted = text[text.index("#include"):]
     assert quoted in (SOURCE / "client" / "c" / "README.md").read_text()
     assert len(quoted.splitlines()) < 40

@@ -762,6 +762,55 @@ def python():
             yield f"{type_of(key)} = Literal[{words}]"
 
 
+C_HEAD = """/* SPDX-License-Identifier: MIT */
+/* {made}. The words of options
+ * that are one of a few, and the types of a field's numbers; stoker.h includes it. */
+#ifndef STOKER_CHOICES_H
+#define STOKER_CHOICES_H
+"""
+
+
+def c_choices():
+    yield from C_HEAD.format(made=MADE[0].upper() + MADE[1:]).splitlines()
+    for key, help_, words in choices():
+        yield ""
+        yield from textwrap.wrap(f"/* {key}: {help_}. */", 96, subsequent_indent=" * ")
+        for choice in words:
+            name = re.sub(r"\W", "_", f"STOKER_{key}_{choice.word}").upper()
+            if choice.help != "of a field":
+                yield f"/* {choice.help} */"
+            yield f'#define {name} "{choice.word}"'
+    yield ""
+    yield "#endif"
+
+
+# Words that C++ has for itself.
+CPP_KEYWORDS = ("auto", "bool", "short")
+
+
+def cpp_choices():
+    for key, help_, words in choices():
+        lines = textwrap.wrap(f"/* {sentence(help_)} */", 96)
+        yield "\n * ".join(lines)
+        yield f"enum class {key} {{"
+        for choice in words:
+            name = choice.word.replace("-", "_")
+            if choice.help != "of a field":
+                yield f"\t/* {choice.help} */"
+            yield f"\t{name}{'_' * (name in CPP_KEYWORDS)},"
+        yield "};"
+
+
+def cpp_words():
+    for key, _, words in choices():
+        yield f"template <> struct words<stk::{key}> {{"
+        yield f'\tstatic constexpr const char *key = "{key}";'
+        yield "\tstatic constexpr const char *all[] = {"
+        yield from (f'\t\t"{choice.word}",' for choice in words)
+        yield "\t};"
+        yield "};"
+
+
 def cpp_source():
     for key in TABLES.dataset:
         lines = textwrap.wrap(f"/* {key_help(key)}.", 88)
@@ -792,6 +841,8 @@ CPP_TREES = {"dataset": "source", "transforms": "std::string", "sampler": "std::
 
 def cpp_option(field):
     """Its type and what stands behind its name."""
+    if field.key in TABLES.choices:
+        return f"std::optional<stk::{field.key}>", ""
     if field.type in ("any", "text"):
         return CPP_TREES.get(field.key, "std::string"), ""
     name = "bool" if field.type == "boolean" else \
@@ -837,7 +888,8 @@ def cpp_request():
 
 
 # Parts of a file that is written by hand, between marks.
-PARTS = {"client/cpp/stoker.hpp": {"source": cpp_source, "options": cpp_options,
+PARTS = {"client/cpp/stoker.hpp": {"choices": cpp_choices, "words": cpp_words,
+                                   "source": cpp_source, "options": cpp_options,
                                    "request": cpp_request, "members": cpp_members}}
 
 
@@ -853,6 +905,7 @@ def with_parts(name, parts):
 
 
 FILES = {
+    "client/c/stoker_choices.h": c_choices,
     "client/python/stoker/_tables.py": python,
     "client/go/tables.go": go,
     "client/java/src/main/java/dev/stoker/Options.java": java_options,

@@ -77,7 +77,7 @@ def test_the_loop_without_torch_runs(daemon, data):
 
 
 def test_the_program_in_c_is_the_example():
-    text = (SOURCE / "client" / "c" / "example.c").read_text()
+    text = (SOURCE / "client" / "c" / "examples" / "example.c").read_text()
     page = (SOURCE / "client" / "c" / "README.md").read_text()
     (block,) = re.findall(r"^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert block in text

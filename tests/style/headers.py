@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Check that every header compiles alone, as C; and the public one as C++ too.
+"""Check that every header compiles alone, as C; and the public ones as C++ too.
 
 Arguments: the root of the source, then the C compiler (cc) and the C++ compiler (c++).
 """
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
-PUBLIC = "client/c/stoker.h"
+PUBLIC = ("client/c/stoker.h", "client/c/stoker_choices.h")
 # Intrinsics of another processor than the compiler's.
 OTHER_PROCESSOR = re.compile(r"avx\d+\.h$" if platform.machine() == "aarch64" else r"neon\.h$")
 
@@ -48,7 +48,7 @@ def main():
     for header in headers_of(root):
         # Twice: a header also has to bear being included again.
         text = f'#include "{header}"\n#include "{header}"\n'
-        checks = [(c, "c", "gnu11")] + [(cpp, "c++", "c++11")] * (header == PUBLIC)
+        checks = [(c, "c", "gnu11")] + [(cpp, "c++", "c++11")] * (header in PUBLIC)
         for compiler, language, standard in checks:
             count += 1
             why = why_not(compiler, language, standard, root, text)

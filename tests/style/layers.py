@@ -32,6 +32,8 @@ ROW = re.compile(r"^\| `([^`]+)` \|([^|]*)\|", re.MULTILINE)
 LOOP = "loop/"
 PYTHON = "client/python/"
 FOLDER_FILES = 50
+# Headers that are installed, without their folder: one of them includes the other as it lies there.
+PUBLIC = {"client/c/stoker_choices.h"}
 
 Arrow = collections.namedtuple("Arrow", "user used why")
 
@@ -105,7 +107,9 @@ def includes_of(sources):
                 continue
             name = match.group(2)
             place = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+            beside = os.path.join(os.path.dirname(path), name)
             found = [there for there in (name, "daemon/" + name) if there in sources]
+            found += [beside] if beside in PUBLIC else []
             if found:
                 arrows.append(Arrow(path, found[0], f'{place} includes "{name}"'))
             else:

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "loop/protocol/attach_arguments.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "loop/policy/ring_plan.h"
 #include "loop/state/bucket_forms.h"
 #include "loop/state/catalog.h"
@@ -57,51 +59,55 @@ static int take_said(struct attach_arguments *out, const struct message_attach *
 	return packer_bytes(out->said, &text);
 }
 
-/* One of a few words; the first is the default. -1 if it is none of them. */
-static int choose(struct text text, const char *const *words)
+/* One of a few words; the first is the default. -1 if it is none of them, which the fault lists,
+ * and it names the nearest. */
+static int choose(const char *key, struct text text, const char *const *words, struct fault *fault)
 {
+	char list[128] = "";
+	struct quote quote;
+	size_t used = 0;
 	if (text.size == 0)
 		return 0;
-	for (int i = 0; words[i]; i++)
+	for (int i = 0; words[i]; i++) {
 		if (text_equals(text, words[i]))
 			return i;
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
+					 words[i]);
+	}
+	const char *nearest = quote_nearest(text.data, text.size, words);
+	fault_say(fault, 1, "%s: '%s' is none of %s%s%s%s", key,
+		  quote_bytes(&quote, text.data, text.size), list,
+		  nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 	return -1;
 }
 
 #define WORD(word, help) word,
-#define CHOOSE(text, choices) choose(text, (const char *const[]){choices(WORD) NULL})
+#define CHOOSE(key, text, choices)                                                                 \
+	choose(key, text, (const char *const[]){choices(WORD) NULL}, fault)
 
-int attach_resize(struct text text)
+int attach_resize(struct text text, struct fault *fault)
 {
-	return CHOOSE(text, RESIZE_CHOICES);
+	return CHOOSE("resize", text, RESIZE_CHOICES);
 }
 
-/* NULL, or what is wrong with a word. */
-static const char *take_words(struct attach_arguments *out, const struct message_attach *attach)
+/* 0, or 1 with what is wrong with a word. */
+static int take_words(struct attach_arguments *out, const struct message_attach *attach,
+		      struct fault *fault)
 {
-	int start = CHOOSE(attach->start, START_CHOICES);
-	int last_batch = CHOOSE(attach->last_batch, LAST_BATCH_CHOICES);
-	int bad_samples = CHOOSE(attach->bad_samples, BAD_SAMPLES_CHOICES);
-	int pace = CHOOSE(attach->pace, PACE_CHOICES);
-	int order = CHOOSE(attach->order, ORDER_CHOICES);
-	if (last_batch < 0)
-		return "last_batch must be short, drop, pad or wrap";
-	if (bad_samples < 0)
-		return "bad_samples must be error or substitute";
-	if (start < 0)
-		return "start must be position or live";
-	if (pace < 0)
-		return "pace must be auto, free or together";
-	if (order < 0)
-		return "order must be global or shards";
-	if (attach_resize(attach->resize) < 0)
-		return ATTACH_RESIZES;
+	int last_batch, bad_samples, start, pace, order;
+	if ((last_batch = CHOOSE("last_batch", attach->last_batch, LAST_BATCH_CHOICES)) < 0 ||
+	    (bad_samples = CHOOSE("bad_samples", attach->bad_samples, BAD_SAMPLES_CHOICES)) < 0 ||
+	    (start = CHOOSE("start", attach->start, START_CHOICES)) < 0 ||
+	    (pace = CHOOSE("pace", attach->pace, PACE_CHOICES)) < 0 ||
+	    (order = CHOOSE("order", attach->order, ORDER_CHOICES)) < 0 ||
+	    attach_resize(attach->resize, fault) < 0)
+		return 1;
 	out->request.share.last = (enum last_batch)last_batch;
 	out->request.pace = (enum reader_pace)pace;
 	out->order.substitute = bad_samples == 1;
 	out->order.window = order == 1 && attach->shuffle ? attach->window : 0;
 	out->live = start == 1;
-	return NULL;
+	return 0;
 }
 
 static void take_order(struct attach_arguments *out, const struct message_attach *attach)
@@ -176,7 +182,8 @@ static int take_pipeline(struct attach_arguments *out, const struct message_atta
 			     attach->layout, fault);
 	if (r)
 		return r;
-	return pipeline_allow(out->pipeline, attach->draft, attach_resize(attach->resize) == 1);
+	return pipeline_allow(out->pipeline, attach->draft,
+			      attach_resize(attach->resize, fault) == 1);
 }
 
 /* Take the secret that the producers must show, too, of a dataset of kind code or of a Map. */
@@ -292,9 +299,10 @@ int attach_arguments_parse(struct attach_arguments *out, const struct message_at
 	const char *wrong = check_numbers(out, attach);
 	take_order(out, attach);
 	take_request(out, attach);
-	wrong = wrong ? wrong : take_words(out, attach);
 	if (wrong)
 		return fault_say(fault, 1, "%s", wrong);
+	if (take_words(out, attach, fault))
+		return 1;
 	if (field_choice_parse(&out->fields, attach->fields.value, attach->one_hot, fault))
 		return 1;
 	*code_out = ERROR_TRANSPORT;

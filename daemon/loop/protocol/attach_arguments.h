@@ -40,9 +40,8 @@ struct attach_arguments {
 	uint64_t page; /* newest version of a ring's header that it reads */
 };
 
-/* ATTACH's word resize: 0 pillow-12, 1 pillow-13, or -1, of which ATTACH_RESIZES is the message. */
-#define ATTACH_RESIZES "resize must be pillow-12 or pillow-13"
-int attach_resize(struct text text);
+/* The word resize of ATTACH and FIT: 0 pillow-12, 1 pillow-13, or -1 and words. */
+int attach_resize(struct text text, struct fault *fault);
 
 /* Fill in what an ATTACH with `like` does not say, from that stream of its user; also the secret of
  * the user's code. The message then borrows from the stream and from `unpacker`. 0 or -ENOMEM. */

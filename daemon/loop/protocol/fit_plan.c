@@ -21,8 +21,8 @@ int fit_plan_take(struct statistics_plan *plan, const struct message_fit *messag
 		name = (struct text){"default", 7};
 	plan->per_pixel = message->per_pixel;
 	plan->whitens = message->zca;
-	if (attach_resize(message->resize) < 0)
-		return fault_say(fault, 1, "%s", ATTACH_RESIZES);
+	if (attach_resize(message->resize, fault) < 0)
+		return 1;
 	if (statistics_name(plan->name, name.data, name.size, fault))
 		return 1;
 	if (!take_number(message->rescale.value, 1.0, &plan->rescale) || plan->rescale == 0.0 ||
@@ -43,7 +43,7 @@ int fit_plan_take_pictures(struct pipeline **out, const struct message_fit *mess
 	int r = pipeline_new(&pipeline, message->transforms.value, bytes, layout, fault);
 	if (r)
 		return r;
-	r = pipeline_allow(pipeline, false, attach_resize(message->resize) == 1);
+	r = pipeline_allow(pipeline, false, attach_resize(message->resize, fault) == 1);
 	const char *random = pipeline_random(pipeline);
 	if (r == 0 && random)
 		r = fault_say(fault, 1,
