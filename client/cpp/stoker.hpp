@@ -1180,6 +1180,109 @@ class reader
 	}
 };
 
+/* -- producers ---------------------------------------------------------------------------- */
+
+/* What is asked of a producer. What it draws at random must follow from these alone. */
+using sample = struct stoker_sample;
+
+/*
+ * A sample that was made. Of pictures: its label, a std::int64_t, then the bytes of a file of any
+ * format that the daemon decodes. Of a dataset with `arrays`: these, one behind the other.
+ *
+ *	return stk::record().add(std::int64_t(3)).add(file);
+ */
+class record
+{
+      public:
+	/* A number, or the numbers of what has data() and size(). */
+	template <class T> record &add(const T &from)
+	{
+		if constexpr (std::is_arithmetic_v<T>)
+			return add(&from, sizeof(from));
+		else
+			return add(std::data(from), std::size(from) * sizeof(*std::data(from)));
+	}
+	record &add(const void *bytes, std::size_t size)
+	{
+		const std::byte *from = static_cast<const std::byte *>(bytes);
+		bytes_.insert(bytes_.end(), from, from + size);
+		return *this;
+	}
+	const std::vector<std::byte> &bytes() const noexcept
+	{
+		return bytes_;
+	}
+
+      private:
+	std::vector<std::byte> bytes_;
+};
+
+/* For whom samples are made: readers of the dataset "code:NAME" of this code, with this secret. */
+struct producer {
+	std::string socket;		       /* of the daemon; empty: the usual places */
+	std::string code;		       /* identity of the code, as stk::source has it */
+	std::string secret;		       /* 16 bytes, those of the readers */
+	std::string name;		       /* of the code, for people */
+	std::chrono::milliseconds deadline{0}; /* of a sample; 0: as the daemon is set up */
+};
+
+namespace detail
+{
+
+/* What libstoker calls; no exception goes through it. */
+template <class Make> struct maker {
+	Make &make;
+
+	static std::int64_t call(void *context, const sample *asked, void *room, std::size_t bytes,
+				 char *words) noexcept
+	{
+		try {
+			std::optional<record> made = static_cast<maker *>(context)->make(*asked);
+			if (!made)
+				return STOKER_NO_MORE;
+			std::size_t size = made->bytes().size();
+			if (size && size <= bytes)
+				std::memcpy(room, made->bytes().data(), size);
+			return std::int64_t(size);
+		} catch (const std::exception &error) {
+			std::strncpy(words, error.what(), STOKER_WORDS - 1);
+		} catch (...) {
+			std::strncpy(words, "an exception that is no std::exception",
+				     STOKER_WORDS - 1);
+		}
+		return -1;
+	}
+};
+
+} // namespace detail
+
+/*
+ * Make samples, in this thread, as long as the daemon is there: make(const stk::sample &) gives a
+ * stk::record, or a std::optional of one, which is empty to end. An exception of it makes the
+ * sample a bad one, with its text. A record that is larger than the room for it is made again.
+ *
+ * Returns when `make` ends it. Throws stk::disconnected when the daemon went away: call it again;
+ * and stk::error if it takes no such producer. Start several processes of it.
+ */
+template <class Make> void produce(const producer &who, Make &&make)
+{
+	detail::handle handle(stoker_new(), detail::deleter{});
+	if (!handle)
+		throw std::bad_alloc();
+	if (who.secret.size() != 16)
+		throw error(EINVAL, "", "a secret must have 16 bytes");
+	detail::maker<Make> maker{make};
+	struct stoker_producer wish = STOKER_PRODUCER_INIT;
+	wish.code = who.code.c_str();
+	wish.secret = who.secret.data();
+	wish.name = detail::text(who.name);
+	wish.deadline_ms = std::uint32_t(who.deadline.count());
+	wish.make = maker.call;
+	wish.context = &maker;
+	detail::check(handle.get(), stoker_connect(handle.get(), detail::text(who.socket)));
+	detail::check(handle.get(), stoker_produce(handle.get(), &wish));
+}
+
 } // namespace stk
 
 #endif

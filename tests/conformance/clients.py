@@ -355,6 +355,12 @@ CHECKS = {
     },
 }
 
+# Examples that make circles: SOCKET SECRET CODE.
+PRODUCERS = {
+    "c": lambda: [str(BUILD / "client" / "c" / "example_producer")],
+    "cpp": functools.partial(of_meson, "example_producer_cpp"),
+}
+
 # Examples that learn: each gives a command, to which a folder and epochs are added.
 
 
