@@ -393,6 +393,27 @@ def go_server():
     return [str(MADE / "serve")]
 
 
+def go_training():
+    command("go")
+    make(tool("go"), "build", "-o", str(MADE / "train"), "./example/train",
+         folder=ROOT / "client" / "go")
+    return [str(MADE / "train")]
+
+
+def rust_training():
+    command("rust")
+    make(tool("cargo"), "build", "--offline", "--example", "train",
+         folder=ROOT / "client" / "rust", CARGO_TARGET_DIR=str(MADE / "rust"))
+    return [str(MADE / "rust" / "debug" / "examples" / "train")]
+
+
+# Examples that can be killed: DATASET STATE [BATCHES [STEP_MS]] (test_training.py).
+TRAINING = {
+    "c": lambda: [str(BUILD / "client" / "c" / "train")],
+    "cpp": functools.partial(of_meson, "train_cpp"),
+    "go": go_training,
+    "rust": rust_training,
+}
 EXAMPLES = {"cpp": cpp_example, "rust": rust_example, "java": java_example}
 PROGRAMS = {"go": go_program, "java": java_program, "rust": rust_program, "cpp": cpp_program,
             "node": node_program}
