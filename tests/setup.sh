@@ -26,7 +26,7 @@ scipy='python3-scipy'
 # nettle is the SHA-256 of the conformance programs of C and C++.
 # avifenc and avifdec make and read AVIF, which Debian's Pillow does not.
 check='python3-lmdb python3-cloudpickle libcmocka-dev python3-pytest python3-matplotlib g++ systemd
-	mandoc nettle-dev libavif-bin'
+	mandoc nettle-dev libavif-bin cmake'
 # promtool reads the metrics, a browser without a window shows the page, shells read completions,
 # nginx serves data, libfuse makes a slow file system: tests without them skip, and say so. So do
 # those without two servers that are not Debian's: go install

@@ -17,8 +17,9 @@ OUTSIDE = {"README.md": "index.md", **{path: path for path in (
     "CONTRIBUTING.md", "NEWS.md", "proto/PROTOCOL.md", "tests/bench/README.md",
     *(f"client/{name}/README.md" for name in ("c", "cpp", "go", "java", "node", "python", "rust"))
 )}}
-MAN = ["client/ctl/stokerctl.1", "client/python/stoker.1", "client/c/stoker.3",
-       "daemon/stokerd.8", "daemon/stokerd.conf.5"]
+MAN = ["client/ctl/stokerctl.1", "client/python/stoker.1", "daemon/stokerd.8",
+       "daemon/stokerd.conf.5",
+       *sorted(f"client/c/man/{path.name}" for path in (ROOT / "client/c/man").glob("*.3"))]
 PICTURES = ROOT / "build-docs" / "pictures"
 LINK = re.compile(r"\[([^\]]*)\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 

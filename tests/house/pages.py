@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Pages that are written from what they are about: stoker(3) from the comments of stoker.h,
-stokerd.conf(5) from `stokerd --help`, tables of docs/reference from the program's own.
+"""Pages that are written from what they are about: stoker(3) and those of libstoker's functions
+from the comments of stoker.h, stokerd.conf(5) from `stokerd --help`, tables of docs/reference from
+the program's own.
 
     STOKER_BUILD=build tests/house/pages.py     write them again
 """
+import functools
 import os
 import pathlib
 import re
@@ -83,22 +85,29 @@ cache-memory = 20G
 C_HEAD = r"""'\" t
 .\" SPDX-License-Identifier: MIT
 .\" Written by tests/house/pages.py.
-.TH STOKER 3 {date} stoker
+.TH {title} 3 {date} stoker
 .SH NAME
-stoker \- batches of training samples from stokerd, read in place
+{names} \- {about}
 .SH LIBRARY
 libstoker, with the flags of
 .B pkg-config --cflags --libs stoker
 .SH SYNOPSIS
 .B #include <stoker.h>
 """
-C_TAIL = r""".SH SEE ALSO
-.BR stokerd (8),
-.BR stokerctl (1)
-.PP
+C_TAIL = r""".PP
 The options of an attach, and what a batch has, are explained in
 .IR stoker.h .
 """
+C_ABOUT = "batches of training samples from stokerd, read in place"
+# The pages of libstoker's functions, each called as its first one.
+GROUPS = {
+    "connect to a daemon; errors": (
+        "connect", "new", "free", "credentials", "error", "error_name", "version"),
+    "what to read, and facts of it": ("attach", "info", "classes", "token", "detach"),
+    "one batch after the other": ("next", "release", "seek", "credit", "fd"),
+    "the arrays of a batch": ("field", "array", "batch_array", "item"),
+    "make samples by a function": ("produce",),
+}
 
 
 def roff(text):
@@ -141,22 +150,55 @@ def functions(header):
     return [(comment(words), " ".join(prototype.split())) for words, prototype in found]
 
 
+def c_header():
+    return (SOURCE / "client" / "c" / "stoker.h").read_text()
+
+
+def c_functions():
+    """{name: (paragraphs of its comment, prototype)}, in the order of the header."""
+    return {re.search(r"(\w+)\(", prototype).group(1): (words, prototype)
+            for words, prototype in functions(c_header())}
+
+
+def c_head(names, about, prototypes):
+    head = C_HEAD.replace("{date}", DATE).replace("{title}", names[0].upper())
+    head = head.replace("{names}", ", ".join(names)).replace("{about}", about)
+    return head + "".join(f".PP\n.B {roff(prototype)};\n" for prototype in prototypes)
+
+
+def see_also(*names):
+    return ".SH SEE ALSO\n" + ",\n".join(f".BR {name}" for name in names) + "\n"
+
+
+def group_pages():
+    """(names of its functions, what they are for) of each page."""
+    return [([f"stoker_{name}" for name in names], about) for about, names in GROUPS.items()]
+
+
 def c_page():
-    header = (SOURCE / "client" / "c" / "stoker.h").read_text()
-    about = comment(re.findall(r"/\*\n.*?\*/", header, re.DOTALL)[0])
-    page = C_HEAD.replace("{date}", DATE)
-    for _, prototype in functions(header):
-        page += f".PP\n.B {roff(prototype)};\n"
+    about = comment(re.findall(r"/\*\n.*?\*/", c_header(), re.DOTALL)[0])
+    page = c_head(["stoker"], C_ABOUT, [prototype for _, prototype in c_functions().values()])
     page += ".SH DESCRIPTION\n" + ".PP\n".join(filled(part) for part in about)
     page += ".SH FUNCTIONS\n"
-    for words, prototype in functions(header):
-        name = re.search(r"(\w+)\(", prototype).group(1)
-        page += f".SS {name}()\n" + ".PP\n".join(filled(part) for part in words)
-    return page + C_TAIL
+    for names, words in group_pages():
+        others = f" ({', '.join(names[1:])})" if names[1:] else ""
+        page += f".TP\n.BR {names[0]} (3)\n{filled(words + others)}"
+    return page + see_also("stokerd (8)", "stokerctl (1)") + C_TAIL
+
+
+def group_page(names, about):
+    known = c_functions()
+    page = c_head(names, about, [known[name][1] for name in names]) + ".SH DESCRIPTION\n"
+    for name in names:
+        page += f".SS {name}()\n" + ".PP\n".join(filled(part) for part in known[name][0])
+    others = [f"{other[0]} (3)" for other, _ in group_pages() if other != names]
+    return page + see_also("stoker (3)", *others) + C_TAIL
 
 
 PAGES = {
-    "client/c/stoker.3": c_page,
+    "client/c/man/stoker.3": c_page,
+    **{f"client/c/man/{names[0]}.3": functools.partial(group_page, names, about)
+       for names, about in group_pages()},
     "daemon/stokerd.conf.5": conf_page,
     "docs/reference/counters.md": reference.counters_page,
     "docs/reference/errors.md": reference.errors_page,

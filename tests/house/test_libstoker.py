@@ -94,3 +94,58 @@ def test_a_program_is_built_with_what_is_installed(installed, tmp_path, compiler
                           input=text, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"\d+\.\d+\.\d+ -107 not connected to stokerd", run(program))
+
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.16)
+project(outside C CXX)
+find_package(stoker 0.1 REQUIRED)
+add_executable(in_c main.c)
+add_executable(in_cpp main.cpp)
+target_compile_features(in_cpp PRIVATE cxx_std_17)
+target_link_libraries(in_c stoker::stoker)
+target_link_libraries(in_cpp stoker::stoker)
+"""
+
+
+def test_cmake_finds_what_is_installed(installed, tmp_path):
+    if not shutil.which("cmake"):
+        pytest.skip("no cmake")
+    prefix = pathlib.Path(installed[-1].partition("rpath,")[2]).parents[0]
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    (tmp_path / "main.c").write_text("""
+        #include <stdio.h>
+        #include <stoker.h>
+        int main(void) { return puts(stoker_version()) < 0; }""")
+    (tmp_path / "main.cpp").write_text("""
+        #include <iostream>
+        #include <stoker.hpp>
+        int main()
+        {
+            try {
+                stk::parse<stk::dtype>("flaot32");
+            } catch (const stk::error &error) {
+                std::cout << error.what();
+            }
+        }""")
+    configure = ["cmake", "-S", tmp_path, "-B", tmp_path / "build"]
+    run(*configure, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path / "build")
+    assert run(tmp_path / "build" / "in_c").startswith("0.")
+    assert run(tmp_path / "build" / "in_cpp") == \
+        'there is no dtype "flaot32": did you mean float32?'
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("stoker 0.1", "stoker 99"))
+    with pytest.raises(subprocess.CalledProcessError):
+        run(*configure, f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
+def test_each_function_has_a_page(installed):
+    folder = pathlib.Path(installed[-1].partition("rpath,")[2].partition("/usr/")[0])
+    pages = {path.name.partition(".")[0] for path in folder.rglob("man3/*") if path.exists()}
+    assert pages == declared() | {"stoker"}
+
+
+def test_symbols_have_versions():
+    """Of the soname, so that a later library can change one and keep the old."""
+    shown = run("nm", "-D", "--defined-only", "--with-symbol-versions", LIBRARY)
+    assert shown.count("@@LIBSTOKER_0") == len(declared())

@@ -22,8 +22,13 @@ def test_what_is_written_is_up_to_date(path):
 def test_nothing_is_left_out():
     names = {name for name, *_ in pages.options()}
     assert {"workers", "socket", "log-level", "dataset-root"} <= names and len(names) > 25
-    page = (pages.SOURCE / "client/c/stoker.3").read_text()
-    assert set(re.findall(r"^\.SS (\w+)\(\)$", page, re.MULTILINE)) == declared()
+    man = pages.SOURCE / "client/c/man"
+    parts = [re.findall(r"^\.SS (\w+)\(\)$", page.read_text(), re.MULTILINE)
+             for page in man.glob("*.3")]
+    assert sorted(sum(parts, [])) == sorted(declared())
+    # Each is found by its own name: the pages, and links to them that are installed.
+    links = re.findall(r"'(stoker_\w+)'", (man / "meson.build").read_text())
+    assert sorted(links) == sorted(declared())
 
 
 def test_each_program_of_python_has_a_page():
