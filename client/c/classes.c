@@ -39,13 +39,14 @@ static int classes_add(struct classes *classes, struct text name)
 	return 0;
 }
 
-/* One page, from `*after` on, which is set to where the next page begins; 0 after the last. */
-static int classes_page(struct classes *classes, struct connection *connection, uint64_t *after,
-			struct fault *fault)
+/* One page of "classes" or "paths", from `*after` on, which is set to where the next page begins; 0
+ * after the last. */
+static int classes_page(struct classes *classes, struct connection *connection, const char *what,
+			uint64_t *after, struct fault *fault)
 {
 	struct message request = message_init(MESSAGE_LIST), reply;
 	request.list.seq = connection_seq(connection);
-	request.list.what = (struct text){"classes", strlen("classes")};
+	request.list.what = (struct text){what, strlen(what)};
 	request.list.after = *after;
 	int r = connection_ask_beside(connection, &request, MESSAGE_LISTING, CONNECTION_QUIET_MS,
 				      &reply, fault);
@@ -58,7 +59,7 @@ static int classes_page(struct classes *classes, struct connection *connection, 
 	for (uint32_t i = 0; i < value_count(list); i++) {
 		if (value_kind(value_item(list, i)) != VALUE_TEXT)
 			return connection_broken(connection, fault,
-						 "a class whose name is not a text");
+						 "a LISTING of names that are not texts");
 		if (classes_add(classes, value_text(value_item(list, i))))
 			return fault_say(fault, -ENOMEM, "out of memory");
 	}
@@ -72,7 +73,7 @@ int classes_ask(struct classes *out, struct connection *connection, struct fault
 	uint64_t after = 0;
 	int r;
 	do
-		r = classes_page(&classes, connection, &after, fault);
+		r = classes_page(&classes, connection, "classes", &after, fault);
 	while (r == 0 && after);
 	if (r == 0 && classes_reserve(&classes))
 		r = fault_say(fault, -ENOMEM, "out of memory");
@@ -82,5 +83,21 @@ int classes_ask(struct classes *out, struct connection *connection, struct fault
 	}
 	classes.names[classes.count] = NULL;
 	*out = classes;
+	return 0;
+}
+
+int classes_ask_paths(struct classes *out, struct connection *connection, uint64_t first,
+		      struct fault *fault)
+{
+	struct classes paths = CLASSES_NULL;
+	uint64_t after = first;
+	int r = classes_page(&paths, connection, "paths", &after, fault);
+	if (r) {
+		classes_deinit(&paths);
+		return r;
+	}
+	classes_deinit(out);
+	paths.first = first;
+	*out = paths;
 	return 0;
 }

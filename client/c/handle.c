@@ -69,12 +69,22 @@ int handle_leave(struct stoker *stoker, int result)
 	return result;
 }
 
+int handle_enter_attached(struct stoker *stoker)
+{
+	int r = handle_enter(stoker);
+	if (r || stoker->ring)
+		return r;
+	return handle_leave(stoker,
+			    fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset"));
+}
+
 void handle_forget_ring(struct stoker *stoker)
 {
 	ring_drop(stoker->ring);
 	stoker->ring = NULL;
 	resume_deinit(&stoker->resume);
 	classes_deinit(&stoker->classes);
+	classes_deinit(&stoker->paths);
 	stoker->attachment++; /* batches that are held belong to an earlier one now */
 }
 

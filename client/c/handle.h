@@ -40,6 +40,7 @@ struct stoker {
 	struct token token;	/* of the stream, without its place ... */
 	char *token_json;	/* ... and as stoker_token() gave it; owned */
 	struct classes classes; /* of the dataset; empty until asked for */
+	struct classes paths;	/* the same of some of its samples */
 	struct batch *held;	/* all that the caller holds, also from earlier attachments */
 	uint64_t attachment;	/* number of the current one */
 	uint64_t connected;	/* number of the current connection, to which leases belong ... */
@@ -56,6 +57,8 @@ struct stoker {
 /* Every public call begins with this: 0, -EINVAL without a handle, -EPERM after a fork, -EALREADY
  * another thread is inside. */
 int handle_enter(struct stoker *stoker);
+/* Enters a call that needs an attachment; -ENOTCONN without one. */
+int handle_enter_attached(struct stoker *stoker);
 
 /* Every public call that has entered ends with this; returns `result`, or why the descriptor of
  * stoker_fd() cannot be kept up to date. */

@@ -59,6 +59,7 @@ void stoker_free(struct stoker *stoker)
 	sent_fds_close(&stoker->fds);
 	user_keys_free(stoker->user_keys);
 	classes_deinit(&stoker->classes);
+	classes_deinit(&stoker->paths);
 	token_deinit(&stoker->token);
 	free(stoker->token_json);
 	watch_deinit(&stoker->watch);
@@ -179,16 +180,6 @@ int stoker_attach(struct stoker *stoker, const struct stoker_options *options)
 	return handle_leave(stoker, r);
 }
 
-/* As handle_enter(), for a call that needs an attachment. */
-static int stoker_enter_attached(struct stoker *stoker)
-{
-	int r = handle_enter(stoker);
-	if (r || stoker->ring)
-		return r;
-	return handle_leave(stoker,
-			    fault_say(&stoker->fault, -ENOTCONN, "not attached to a dataset"));
-}
-
 const struct stoker_info *stoker_info(const struct stoker *stoker)
 {
 	return stoker && stoker->ring ? &stoker->info.info : NULL;
@@ -196,27 +187,13 @@ const struct stoker_info *stoker_info(const struct stoker *stoker)
 
 const char *stoker_token(struct stoker *stoker)
 {
-	if (stoker_enter_attached(stoker))
+	if (handle_enter_attached(stoker))
 		return NULL;
 	free(stoker->token_json);
 	stoker->token_json =
 		token_json(&stoker->token, stoker->resume.epoch, stoker->resume.position);
 	int r = stoker->token_json ? 0 : fault_say(&stoker->fault, -ENOMEM, "out of memory");
 	return handle_leave(stoker, r) ? NULL : stoker->token_json;
-}
-
-int stoker_classes(struct stoker *stoker, const char *const **names_out)
-{
-	int r = stoker_enter_attached(stoker);
-	if (r)
-		return r;
-	if (!stoker->classes.names)
-		r = classes_ask(&stoker->classes, &stoker->connection, &stoker->fault);
-	if (r == 0) {
-		*names_out = (const char *const *)stoker->classes.names;
-		r = (int)stoker->classes.count;
-	}
-	return handle_leave(stoker, r);
 }
 
 static int stoker_do_credit(struct stoker *stoker, uint32_t inflight)
@@ -238,7 +215,7 @@ static int stoker_do_credit(struct stoker *stoker, uint32_t inflight)
 
 int stoker_credit(struct stoker *stoker, uint32_t inflight)
 {
-	int r = stoker_enter_attached(stoker);
+	int r = handle_enter_attached(stoker);
 	return r ? r : handle_leave(stoker, stoker_do_credit(stoker, inflight));
 }
 
@@ -424,7 +401,7 @@ static int stoker_step(struct stoker *stoker, const struct stoker_batch **batch_
 
 int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, int timeout_ms)
 {
-	int r = stoker_enter_attached(stoker);
+	int r = handle_enter_attached(stoker);
 	*batch_out = NULL;
 	if (r)
 		return r;
@@ -439,7 +416,7 @@ int stoker_next(struct stoker *stoker, const struct stoker_batch **batch_out, in
 
 int stoker_seek(struct stoker *stoker, uint64_t epoch, uint64_t position)
 {
-	int r = stoker_enter_attached(stoker);
+	int r = handle_enter_attached(stoker);
 	return r ? r : handle_leave(stoker, recover_seek(stoker, epoch, position));
 }
 

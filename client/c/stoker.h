@@ -109,12 +109,10 @@ struct stoker_options {
 	uint32_t inflight; /* most batches that are ready or held by you; 0 means 3 */
 	uint32_t prefetch; /* batches that the ring holds; 0: the daemon chooses */
 
-	/* "live": begin where the foremost reader of the stream is and ignore epoch and position;
-	 * the first batch says where that is. NULL is "position". */
-	const char *start;
-	/* Where other readers of the stream are much slower: "free" goes on without them,
-	 * "together" waits for them, and they for it; NULL is "auto", which waits for a moment. */
-	const char *pace;
+	const char *start; /* "live": begin where the foremost reader of the stream is, which the
+			    * first batch says, whatever epoch and position; NULL is "position" */
+	const char *pace;  /* where other readers of the stream are much slower: "free", "together"
+			    * or NULL for "auto": see stoker_choices.h */
 	uint32_t priority; /* 1 to 100: weight among the streams of this user; 0 means 10 */
 
 	/* How long stoker_next() waits for a daemon that went away. 0: 60000; -1: not at all. */
@@ -191,13 +189,10 @@ struct stoker_options {
 	 * `one_hot`. NULL: labels that are numbers are no classes. */
 	const char *dataset_classes;
 
-	/*
-	 * Whose bytes a resize makes: "pillow-13", those of Pillow 13.0 and later, which make the
-	 * rows first where the height shrinks by more than twice what the width shrinks; or
-	 * "pillow-12", those of 12.3 and all before it. NULL: what `transforms` ends in (pillow-12
-	 * or pillow-13, as a word), else "pillow-13". A program that was compiled when there was no
-	 * such option has "pillow-12"; so has the `pipeline` of its runs, to go on with.
-	 */
+	/* Whose bytes a resize makes: "pillow-13", those of Pillow 13.0 and later, or "pillow-12",
+	 * of 12.3 and all before it. NULL: what `transforms` ends in (pillow-12 or pillow-13, as a
+	 * word), else "pillow-13". A program that was compiled when there was no such option has
+	 * "pillow-12"; so has the `pipeline` of its runs, to go on with. */
 	const char *resize;
 
 	/* The number of a stream that this user reads: it says what is not said here, of dataset,
@@ -356,6 +351,11 @@ STOKER_API const char *stoker_token(struct stoker *stoker);
  * Else a negative errno. After -ECONNRESET call stoker_next(), which waits for a daemon, then ask
  * again. */
 STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_out);
+
+/* The path of a sample by its index, beneath the dataset's folder; bytes. Valid until this is
+ * called again, or the handle is attached or freed. 0; -EINVAL there is no such sample; else as
+ * stoker_classes(). */
+STOKER_API int stoker_path(struct stoker *stoker, uint64_t index, const char **path_out);
 
 /* The next batch, yours until stoker_release(). Waits at most timeout_ms; 0: not at all, -1: until
  * there is one.

@@ -38,6 +38,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -547,6 +548,9 @@ struct options {
 	std::chrono::milliseconds reconnect{60000}; /* 0: do not wait for a daemon that went away */
 	std::chrono::milliseconds attach_timeout{0}; /* stk::timeout after that; 0: no limit */
 	std::vector<stk::credentials> credentials;   /* sent wherever it connects */
+	/* Told of a batch that is left out for a bad sample, instead of a throw: the next batch
+	 * follows, also in a loop over the reader. */
+	std::function<void(const stk::bad_sample &)> on_bad_sample;
 };
 
 namespace detail
@@ -987,6 +991,11 @@ class reader
 		const struct stoker_batch *taken;
 		int wait = timeout.count() < 0 ? -1 : int(timeout.count());
 		int result = stoker_next(handle_.get(), &taken, wait);
+		while (result == -EBADMSG && options_.on_bad_sample) {
+			options_.on_bad_sample(bad_sample(EBADMSG, stoker_error_name(handle_.get()),
+							  stoker_error(handle_.get())));
+			result = stoker_next(handle_.get(), &taken, wait);
+		}
 		if (result == 0)
 			return std::nullopt;
 		detail::check(handle_.get(), result);
@@ -1031,6 +1040,18 @@ class reader
 		const char *const *names;
 		int count = detail::check(handle_.get(), stoker_classes(handle_.get(), &names));
 		return {names, names + count};
+	}
+
+	/* Of samples by their indexes, beneath the dataset's folder. Bytes, not always UTF-8. */
+	std::vector<std::string> paths(const std::vector<std::uint64_t> &indexes)
+	{
+		std::vector<std::string> out;
+		for (std::uint64_t index : indexes) {
+			const char *path;
+			detail::check(handle_.get(), stoker_path(handle_.get(), index, &path));
+			out.push_back(path);
+		}
+		return out;
 	}
 
 	/* In an epoch, over all ranks. */

@@ -56,49 +56,36 @@ std::optional<stk::token> load(const std::string &state)
 	return stk::token::parse(json);
 }
 
-/* The next batch; one with a bad sample is left out. Empty behind the last epoch. */
-std::optional<stk::batch> next(stk::reader &reader)
-{
-	for (;;) {
-		try {
-			std::optional<stk::batch> batch = reader.next();
-			if (batch && batch->epoch() >= epochs)
-				return std::nullopt;
-			return batch;
-		} catch (const stk::bad_sample &error) {
-			std::cout << "left out: " + std::string(error.what()) + "\n" << std::flush;
-		}
-	}
-}
-
 void run(const stk::options &options, const std::string &state, std::size_t batches,
 	 std::chrono::milliseconds step)
 {
 	stk::reader reader(options);
 	for (const stk::field &field : reader.fields())
 		std::cout << "field " << field.name << " " << stk::name(field.dtype) << "\n";
-	std::optional<stk::batch> kept;
-	std::future<void> used; /* the step of the other thread */
-	for (std::size_t n = 0; !batches || n < batches; n++) {
-		std::optional<stk::batch> batch = next(reader);
-		if (!batch)
+	std::optional<stk::batch> kept; /* the first one, until the end */
+	std::future<void> used;		/* the step of the other thread */
+	std::size_t taken = 0;
+	for (stk::batch &batch : reader) {
+		if (batch.epoch() >= epochs)
 			break;
 		stk::token token = reader.token();
-		if (!kept) { /* until the end, beside all others */
-			std::cout << learn("first", *batch) << std::flush;
+		if (!kept) {
+			std::cout << learn("first", batch) << std::flush;
 			save(token, state);
 			kept = std::move(batch);
-			continue;
+		} else {
+			if (used.valid())
+				used.get();
+			/* The batch moves into the other thread, which gives it back. */
+			used = std::async(std::launch::async,
+					  [batch = std::move(batch), token, &state, step] {
+						  std::cout << learn("batch", batch) << std::flush;
+						  std::this_thread::sleep_for(step);
+						  save(token, state);
+					  });
 		}
-		if (used.valid())
-			used.get();
-		/* The batch moves into the other thread, which gives it back. */
-		used = std::async(std::launch::async,
-				  [batch = std::move(*batch), token, &state, step] {
-					  std::cout << learn("batch", batch) << std::flush;
-					  std::this_thread::sleep_for(step);
-					  save(token, state);
-				  });
+		if (++taken == batches)
+			break;
 	}
 	if (used.valid())
 		used.get();
@@ -122,6 +109,9 @@ int main(int argc, char **argv)
 	options.batch_size = 8;
 	options.inflight = 4; /* one kept, one in use, one to come, one ready */
 	options.resume = load(argv[2]);
+	options.on_bad_sample = [](const stk::bad_sample &error) {
+		std::cout << "left out: " + std::string(error.what()) + "\n" << std::flush;
+	};
 	try {
 		run(options, argv[2], argc > 3 ? std::stoul(argv[3]) : 0,
 		    std::chrono::milliseconds(argc > 4 ? std::stoi(argv[4]) : 0));

@@ -181,8 +181,8 @@ def java():
 
 # name -> (how to get its command, what it does not have)
 CLIENTS = {
-    "c": (functools.partial(of_meson, "conformance"), {"path", "paths"}),
-    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "paths"}),
+    "c": (functools.partial(of_meson, "conformance"), {"path"}),
+    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path"}),
     "python": (python, {"credentials", "credit"}),
     "go": (go, set()),
     "go-race": (go_race, set()),
@@ -356,7 +356,7 @@ CHECKS = {
 }
 
 # Examples that make circles: SOCKET SECRET CODE.
-PRODUCERS = {
+CIRCLES = {
     "c": lambda: [str(BUILD / "client" / "c" / "example_producer")],
     "cpp": functools.partial(of_meson, "example_producer_cpp"),
 }

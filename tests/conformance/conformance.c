@@ -129,6 +129,22 @@ static void put_batch(const struct stoker_batch *batch, const uint8_t *digest)
 	printf("\n");
 }
 
+static void put_paths(struct run *run)
+{
+	const char *path;
+	printf("paths names=");
+	for (uint32_t i = 0; i < run->request.n_paths; i++) {
+		int r = stoker_path(run->stoker, run->request.paths[i], &path);
+		if (r < 0) {
+			printf("\n");
+			fail(run, r);
+		}
+		printf(i ? "," : "");
+		put_hex(path, strlen(path));
+	}
+	printf("\n");
+}
+
 static void put_classes(struct run *run)
 {
 	const char *const *names;
@@ -331,6 +347,8 @@ int main(int argc, char **argv)
 	attach(&run);
 	if (run.request.classes)
 		put_classes(&run);
+	if (run.request.n_paths)
+		put_paths(&run);
 	run.epoch = run.request.options.epoch;
 	run.position = run.request.options.position;
 	if (run.request.measure)

@@ -265,11 +265,18 @@ class program
 			comma = ",";
 		}
 		std::cout << " note=" << hex(reader_->note()) << std::endl;
-		if (!request_.classes)
-			return;
-		std::cout << "classes names=";
-		comma = "";
-		for (const std::string &name : reader_->classes()) {
+		if (request_.classes)
+			names("classes", reader_->classes());
+		if (request_.n_paths)
+			names("paths",
+			      reader_->paths({request_.paths, request_.paths + request_.n_paths}));
+	}
+
+	static void names(const char *what, const std::vector<std::string> &names)
+	{
+		const char *comma = "";
+		std::cout << what << " names=";
+		for (const std::string &name : names) {
 			std::cout << comma << hex(name);
 			comma = ",";
 		}

@@ -293,6 +293,9 @@ void request_read(struct request *out, const char *text)
 	read_credentials(out->credentials, json_object_get(root, "credentials"));
 	read_credentials(out->refresh, json_object_get(root, "refresh"));
 	out->classes = json_is_true(json_object_get(root, "classes"));
+	json_t *paths = json_object_get(root, "paths");
+	for (; out->n_paths < json_array_size(paths); out->n_paths++)
+		out->paths[out->n_paths] = number_of(json_array_get(paths, out->n_paths));
 	out->again = json_is_true(json_object_get(root, "again"));
 	out->measure = json_is_true(json_object_get(root, "measure"));
 }

@@ -26,6 +26,8 @@ struct request {
 	int timeout_ms;
 	const char *token; /* its JSON, that of the options; NULL: none */
 	int classes, again, measure;
+	uint64_t paths[8]; /* of these samples */
+	uint32_t n_paths;
 	struct request_credentials {
 		const char *url, *key, *secret, *token;
 		uint64_t expires;

@@ -35,11 +35,11 @@ def fixture_produce(tmp_path):
         process.communicate()
 
 
-@pytest.fixture(params=[name for name in clients.PRODUCERS if name in clients.chosen()],
+@pytest.fixture(params=[name for name in clients.CIRCLES if name in clients.chosen()],
                 name="program")
 def fixture_program(request):
     try:
-        return clients.PRODUCERS[request.param]()
+        return clients.CIRCLES[request.param]()
     except clients.Missing as error:
         pytest.skip(f"{request.param}: {error}")
 

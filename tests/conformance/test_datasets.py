@@ -87,6 +87,19 @@ def test_paths_that_are_no_utf8(client, daemon, stream, odd):
     assert names == [b"b \xe2\x82/1\xfe.jpg", b"a\xff/0\xfe.jpg"]
 
 
+def test_paths(client, daemon, stream, photos):
+    """In any order, of any distance."""
+    client.needs("paths")
+    names = sorted(str(path.relative_to(photos)) for path in photos.rglob("*") if path.is_file())
+    indexes = [59, 0, 30, 31, 0]
+    run = client.run(daemon.socket, stream(), paths=indexes, take=1)
+    assert run.said("paths")[0]["names"].split(",") == [
+        names[index].encode().hex() for index in indexes]
+    if client.name in ("c", "cpp"):
+        text = client.start(daemon.socket, stream(), paths=[0, 60]).fails("option")
+        assert "no sample 60" in text
+
+
 def test_parts(client, daemon, stream, truth, photos):
     attach = stream(dataset={"parts": [{"path": str(photos)}, {"path": str(photos)}]},
                     sampler={"name": "weighted", "weights_by_part": [3, 1], "num_samples": 30})
