@@ -56,6 +56,7 @@ type conn struct {
 	err   error         // why it ended
 	fatal bool          // ... by an ERROR: held batches are lost, and nobody comes back
 	news  chan struct{} // has something when the inbox or err has changed
+	gone  chan struct{} // closed when nothing more comes
 }
 
 // socketPaths are where a daemon may listen, in the order to try.
@@ -97,7 +98,8 @@ func dialPath(ctx context.Context, path string, logger *slog.Logger) (*conn, err
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	c := &conn{socket: socket, path: path, logger: logger, news: make(chan struct{}, 1)}
+	c := &conn{socket: socket, path: path, logger: logger, news: make(chan struct{}, 1),
+		gone: make(chan struct{})}
 	if c.uid, err = peerUser(socket); err == nil {
 		err = trusted(path, c.uid)
 	}
@@ -251,7 +253,7 @@ func (c *conn) request(ctx context.Context, quiet time.Duration, name, reply str
 			return m, nil
 		default:
 			c.close()
-			m.ring.drop()
+			m.drop()
 			return nil, broken("%s as the answer to %s", m.name, name)
 		}
 	}
@@ -362,7 +364,7 @@ func (c *conn) close() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for _, m := range c.inbox {
-		m.ring.drop()
+		m.drop()
 	}
 	c.inbox = nil
 }
@@ -383,6 +385,7 @@ func (c *conn) read() {
 	in.closeDescriptors()
 	_ = c.socket.Close()
 	c.ended(err)
+	close(c.gone)
 }
 
 func (in *incoming) loop() error {
@@ -392,13 +395,13 @@ func (in *incoming) loop() error {
 			return err
 		}
 		if err := in.conn.put(m); err != nil {
-			m.ring.drop()
+			m.drop()
 			return err
 		}
 	}
 }
 
-// next reads one whole message, with its ring.
+// next reads one whole message, with its ring or tray.
 func (in *incoming) next() (*message, error) {
 	for {
 		if len(in.data) >= 4 {
@@ -413,7 +416,7 @@ func (in *incoming) next() (*message, error) {
 				if err != nil {
 					return nil, broken("%w", err)
 				}
-				return m, in.addRing(m)
+				return m, in.addMemory(m)
 			}
 		}
 		if err := in.more(); err != nil {
@@ -473,17 +476,15 @@ func (in *incoming) closeDescriptors() {
 	in.fds = nil
 }
 
-// addRing maps what ATTACHED or RING announces. A descriptor comes with the first byte of its
-// message, so descriptors are in the order of messages.
-func (in *incoming) addRing(m *message) error {
-	if m.name == "attached" || m.name == "ring" {
-		err := in.mapRing(m)
-		if errors.Is(err, os.ErrNotExist) { // a daemon that ends, or its successor, removes it
-			return fmt.Errorf("%w: %w", ErrDisconnected, err)
-		}
-		if err != nil {
-			return broken("%w", err)
-		}
+// addMemory maps what ATTACHED, RING or PRODUCER announces. A descriptor comes with the first byte of
+// its message, so descriptors are in the order of messages.
+func (in *incoming) addMemory(m *message) error {
+	err := in.mapMemory(m)
+	if errors.Is(err, os.ErrNotExist) { // a daemon that ends, or its successor, removes it
+		return fmt.Errorf("%w: %w", ErrDisconnected, err)
+	}
+	if err != nil {
+		return broken("%w", err)
 	}
 	if len(in.fds) > 0 && len(in.data) == 0 {
 		return broken("unexpected descriptors")
@@ -491,14 +492,39 @@ func (in *incoming) addRing(m *message) error {
 	return nil
 }
 
+func (in *incoming) mapMemory(m *message) error {
+	switch m.name {
+	case "attached", "ring":
+		return in.mapRing(m)
+	case "producer":
+		return in.mapTray(m)
+	}
+	return nil
+}
+
+func (in *incoming) takeDescriptor() int {
+	fd := in.fds[0]
+	in.fds = in.fds[1:]
+	return fd
+}
+
+func (in *incoming) mapTray(m *message) (err error) {
+	if len(in.fds) == 0 {
+		return errors.New("the descriptor of the tray is missing")
+	}
+	fd := in.takeDescriptor()
+	defer unix.Close(fd)
+	m.tray, err = mapTray(fd, m.uint("bytes"))
+	return err
+}
+
 func (in *incoming) mapRing(m *message) (err error) {
 	size, number := m.uint("bytes"), m.uint("ring")
 	switch transport := m.text("transport"); {
 	case transport == "fd" && len(in.fds) > 0:
-		fd := in.fds[0]
-		in.fds = in.fds[1:]
+		fd := in.takeDescriptor()
 		defer unix.Close(fd)
-		m.ring, err = mapSealed(fd, size, number)
+		m.ring, err = mapDescriptor(fd, size, number)
 	case transport == "path" && m.text("path") != "":
 		m.ring, err = mapPath(m.text("path"), size, number, in.conn.uid)
 	default:

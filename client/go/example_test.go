@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"math"
 	"os"
 	"time"
 
@@ -97,6 +98,30 @@ func ExampleSome() {
 	options := stoker.Options{Shuffle: stoker.Some(false), Inflight: stoker.Some(uint32(5))}
 	fmt.Println(*options.Shuffle, *options.Inflight)
 	// Output: false 5
+}
+
+// Samples of two arrays that this program makes, until its context ends.
+func ExampleProduce() {
+	secret, err := stoker.UserSecret()
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = stoker.Produce(context.Background(), &stoker.Producer{
+		Dataset: stoker.Dataset{Path: "code:waves", Kind: "code", Code: "waves 1", Samples: "1000",
+			Arrays: "wave:float32:256 shift:int64:"},
+		Secret: secret, Count: 4,
+		Make: func(_ context.Context, sample stoker.Sample) (stoker.Record, error) {
+			shift := sample.Rand().Int64N(256)
+			wave := make([]float32, 256)
+			for i := range wave {
+				wave[i] = float32(math.Sin(float64(int64(i) + shift)))
+			}
+			return stoker.Arrays{stoker.ArrayOf(wave, 256), stoker.ArrayOf([]int64{shift})}, nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 }
 
 func open() *stoker.Reader {

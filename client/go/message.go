@@ -53,6 +53,13 @@ type message struct {
 	name   string
 	fields map[string]any
 	ring   *ring // of ATTACHED and RING
+	tray   *tray // of PRODUCER
+}
+
+// drop what nobody takes over.
+func (m *message) drop() {
+	m.ring.drop()
+	m.tray.drop()
 }
 
 func (m *message) uint(key string) uint64 { return m.fields[key].(uint64) }

@@ -44,7 +44,8 @@ func (d *Dataset) tree() any {
 // the parent of where that leads.
 func absolute(path string) string {
 	scheme, _, url := strings.Cut(path, "://")
-	if path == "" || url && !strings.Contains(scheme, "/") {
+	named := strings.HasPrefix(path, "code:") // no path: a name for people
+	if path == "" || named || url && !strings.Contains(scheme, "/") {
 		return path
 	}
 	if filepath.IsAbs(path) {

@@ -236,7 +236,7 @@ func (r *Reader) forget() {
 		if m == nil || err != nil {
 			return
 		}
-		m.ring.drop()
+		m.drop()
 		if m.name == "batch" {
 			r.conn.release(m.uint("lease"))
 		}
@@ -327,7 +327,7 @@ func (r *Reader) next(ctx context.Context) (*Batch, error) {
 	case "error":
 		return nil, errorOf(m)
 	default:
-		m.ring.drop()
+		m.drop()
 		return nil, r.broken("%s instead of a batch", m.name)
 	}
 	return nil, nil

@@ -62,19 +62,34 @@ type ring struct {
 	users    atomic.Int64 // the reader, and batches that are held
 }
 
-// mapRing maps a descriptor of `size` bytes, which stays the caller's.
-func mapRing(fd int, size, number uint64) (*ring, error) {
+// mapShared maps a descriptor of `size` bytes, which stays the caller's. `what` it is, for people.
+func mapShared(fd int, size uint64, what string, protection int) ([]byte, error) {
 	var status unix.Stat_t
 	if err := unix.Fstat(fd, &status); err != nil {
 		return nil, err
 	}
 	if uint64(status.Size) != size || size < ringPage {
-		return nil, fmt.Errorf("the ring has %d bytes, not %d as announced", status.Size, size)
+		return nil, fmt.Errorf("the %s has %d bytes, not %d as announced", what, status.Size, size)
 	}
-	memory, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	memory, err := unix.Mmap(fd, 0, int(size), protection, unix.MAP_SHARED)
 	if err != nil {
-		return nil, fmt.Errorf("cannot map the ring of %d bytes: %w", size, err)
+		return nil, fmt.Errorf("cannot map the %s of %d bytes: %w", what, size, err)
 	}
+	return memory, nil
+}
+
+// mapSealed maps what came as a descriptor. Without the seal it could shrink, and reading a pixel
+// would be a SIGBUS.
+func mapSealed(fd int, size uint64, what string, protection int) ([]byte, error) {
+	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+	if err != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		return nil, fmt.Errorf("the memory of the %s is not sealed: it could shrink", what)
+	}
+	return mapShared(fd, size, what, protection)
+}
+
+// ringIn memory that was mapped, which it owns.
+func ringIn(memory []byte, number uint64) (*ring, error) {
 	out := &ring{memory: memory}
 	out.users.Store(1)
 	if err := out.parse(bytes.Clone(memory[:headerBytes(memory)]), number); err != nil {
@@ -91,14 +106,13 @@ func headerBytes(memory []byte) int {
 	return max(ringPage, min(said, ringHeaderMax, len(memory)))
 }
 
-// mapSealed maps what came as a descriptor. Without the seal it could shrink, and reading a pixel
-// would be a SIGBUS.
-func mapSealed(fd int, size, number uint64) (*ring, error) {
-	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
-	if err != nil || seals&unix.F_SEAL_SHRINK == 0 {
-		return nil, fmt.Errorf("the memory of the ring is not sealed: it could shrink")
+// mapDescriptor maps a ring that came as a descriptor.
+func mapDescriptor(fd int, size, number uint64) (*ring, error) {
+	memory, err := mapSealed(fd, size, "ring", unix.PROT_READ)
+	if err != nil {
+		return nil, err
 	}
-	return mapRing(fd, size, number)
+	return ringIn(memory, number)
 }
 
 // mapPath maps an object of the daemon's user.
@@ -115,7 +129,11 @@ func mapPath(path string, size, number uint64, uid uint32) (*ring, error) {
 	if status.Mode&unix.S_IFMT != unix.S_IFREG || status.Uid != uid {
 		return nil, fmt.Errorf("%s is not a ring of the daemon", path)
 	}
-	return mapRing(fd, size, number)
+	memory, err := mapShared(fd, size, "ring", unix.PROT_READ)
+	if err != nil {
+		return nil, err
+	}
+	return ringIn(memory, number)
 }
 
 func (r *ring) parse(header []byte, number uint64) error {

@@ -181,16 +181,16 @@ def java():
 
 # name -> (how to get its command, what it does not have)
 CLIENTS = {
-    "c": (functools.partial(of_meson, "conformance"), {"path"}),
-    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path"}),
-    "python": (python, {"credentials", "credit"}),
+    "c": (functools.partial(of_meson, "conformance"), {"path", "staying"}),
+    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "produce"}),
+    "python": (python, {"credentials", "credit", "secret", "staying"}),
     "go": (go, set()),
     "go-race": (go_race, set()),
-    "java": (java, {"fd"}),
-    "rust": (rust, {"path"}),
-    "rust-asan": (rust_asan, {"path"}),
-    "node": (node, {"fd"}),
-    "node-copies": (node_without_koffi, {"fd", "descriptors"}),
+    "java": (java, {"fd", "produce"}),
+    "rust": (rust, {"path", "produce"}),
+    "rust-asan": (rust_asan, {"path", "produce"}),
+    "node": (node, {"fd", "produce"}),
+    "node-copies": (node_without_koffi, {"fd", "descriptors", "produce"}),
 }
 
 
@@ -265,6 +265,9 @@ def rust_program(text, folder):
     return [str(MADE / "rust" / "debug" / "example")]
 
 
+PRODUCERS = ("go",)  # whose README has a second program, which makes samples
+
+
 # What the tools of a language say of its client: tests, formatting, lint.
 
 
@@ -333,6 +336,7 @@ CHECKS = {
         "gofmt": functools.partial(check_go, "sh", "-c", "gofmt -l . | (! grep .)"),
         "test": functools.partial(check_go, "go", "test", "./..."),
         "mod": functools.partial(check_go, "go", "mod", "tidy", "-diff"),
+        "staticcheck": lambda: check_go(tool("staticcheck"), "./..."),
     },
     "java": {
         "test": check_java,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "request.h"
+#include "produce.h"
 
 #define CACHE_LINE 64
 
@@ -344,6 +344,8 @@ int main(int argc, char **argv)
 	if (r < 0)
 		fail(&run, r);
 	give_credentials(&run, run.request.credentials);
+	if (run.request.produce.gives)
+		fail(&run, produce(run.stoker, &run.request));
 	attach(&run);
 	if (run.request.classes)
 		put_classes(&run);

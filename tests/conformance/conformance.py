@@ -9,12 +9,18 @@ import hashlib
 import json
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
 import numpy
 
 import stoker
+from stoker.produce import producer as producing
+from stoker.produce.producer import (
+    Maker, Producer, RecordOfArrays, record_of_bytes, record_of_picture)
+from stoker.produce.seeds import Seeds
+from stoker.produce.tree import Tree
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,6 +68,44 @@ def digest_of(batch, fields):
                 continue
             digest.update(batch[name][i].tobytes())
     return digest.hexdigest()
+
+
+def produce(socket, request):
+    """The samples that docs/LANGUAGES.md has formulas of, until the daemon goes."""
+    wish, attach = request["produce"], request["attach"]
+    declared = attach["dataset"].get("arrays")
+
+    def make(index):
+        if wish.get("fails") == index:
+            raise RuntimeError(f"no luck with {index}")
+        if wish["gives"] == "arrays":
+            return arrays(index, wish)
+        channels = 1 if wish["gives"] == "file" else 3
+        pixels = (31 * index + numpy.arange(48 * channels)).astype(numpy.uint8)
+        made = pixels.reshape(6, 8, channels)
+        if wish["gives"] == "file":
+            made = b"P5\n8 6\n255\n" + made.tobytes()
+        return made, index % 7
+
+    record = RecordOfArrays(Tree(arrays(1, {}), ["2"])) if declared else \
+        record_of_picture if wish["gives"] == "picture" else record_of_bytes
+    connect = [str(socket), attach["dataset"]["code"], attach["secret"].encode(), "conformance"]
+    producers = [Producer(*connect, Maker(make, Seeds(None), record))
+                 for _ in range(wish.get("count", 1))]
+    threads = [threading.Thread(target=producer.run) for producer in producers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def arrays(index, wish):
+    sample = producing.sample() if wish else producing.Sample(index, 0, 0)
+    shape = (3, 3) if wish.get("wrong") == index else (2, 3)
+    grid = (index + numpy.arange(shape[0] * 3) / 2).astype(numpy.float32)
+    boxes = (index + numpy.arange(2 * (index % 3))).astype(numpy.uint16)
+    return (grid.reshape(shape), sample.seed + 1000 * sample.epoch + sample.position,
+            boxes.reshape(-1, 2), f"sample {index}")
 
 
 class Run:
@@ -216,6 +260,9 @@ def touch_bytes():
 def main():
     socket, request = sys.argv[1], json.loads(sys.argv[2])
     try:
+        if "produce" in request:
+            produce(socket, request)
+            return 0
         run = Run(socket, request)
         run.attached()
         if request.get("measure"):

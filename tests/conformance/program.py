@@ -39,7 +39,7 @@ class Program:
                        if not key.startswith("STOKER_")}
         environment["PYTHONPATH"] = str(installed(ROOT / "client" / "python"))
         self.errors = tempfile.TemporaryFile()
-        self.measures = request.get("measure", False)  # until its input ends
+        self.measures = request.get("measure", "produce" in request)  # until its input ends
         self.process = subprocess.Popen(
             [*command, str(socket), json.dumps({"attach": attach, **request})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment)

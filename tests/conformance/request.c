@@ -170,6 +170,9 @@ static void read_dataset(struct stoker_options *out, json_t *map)
 		{"classes", &out->dataset_classes},
 		{"components", &out->dataset_components},
 		{"missing_component", &out->dataset_missing_component},
+		{"code", &out->dataset_code},
+		{"samples", &out->dataset_samples},
+		{"arrays", &out->dataset_arrays},
 	};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (json_object_get(map, texts[i].key))
@@ -245,6 +248,8 @@ static void read_attach(struct stoker_options *out, json_t *attach)
 			out->sampler = call_of(value);
 		else if (strcmp(key, "fields") == 0)
 			out->fields = texts_of(value);
+		else if (strcmp(key, "secret") == 0)
+			out->secret = text_of(value);
 		else if (strcmp(key, "shuffle") == 0)
 			out->sequential = json_is_false(value);
 		else if (!read_plain(out, key, value))
@@ -263,6 +268,14 @@ static void read_credentials(struct request_credentials out[4], json_t *all)
 			json_string_value(json_object_get(one, "token")),
 			number_of(json_object_get(one, "expires"))};
 	}
+}
+
+static void read_produce(struct request_produce *out, json_t *wish)
+{
+	json_t *fails = json_object_get(wish, "fails"), *wrong = json_object_get(wish, "wrong");
+	out->gives = json_string_value(json_object_get(wish, "gives"));
+	out->fails = fails ? json_integer_value(fails) : -1;
+	out->wrong = wrong ? json_integer_value(wrong) : -1;
 }
 
 void request_read(struct request *out, const char *text)
@@ -292,6 +305,7 @@ void request_read(struct request *out, const char *text)
 	out->inflight = (uint32_t)number_of(json_array_get(credit, 1));
 	read_credentials(out->credentials, json_object_get(root, "credentials"));
 	read_credentials(out->refresh, json_object_get(root, "refresh"));
+	read_produce(&out->produce, json_object_get(root, "produce"));
 	out->classes = json_is_true(json_object_get(root, "classes"));
 	json_t *paths = json_object_get(root, "paths");
 	for (; out->n_paths < json_array_size(paths); out->n_paths++)

@@ -32,6 +32,10 @@ struct request {
 		const char *url, *key, *secret, *token;
 		uint64_t expires;
 	} credentials[4], refresh[4]; /* up to the one without a URL */
+	struct request_produce {
+		const char *gives;    /* file, picture or arrays; NULL: it is no producer */
+		int64_t fails, wrong; /* the sample that does, or is; -1: none */
+	} produce;
 };
 
 /* Ends the program with a message if the text is no request that libstoker can take. */

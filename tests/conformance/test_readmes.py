@@ -4,21 +4,23 @@ learn."""
 
 import os
 import re
+import signal
 import subprocess
 import urllib.request
 
 import clients
 import pytest
+from harness import wait_for
 from real_daemon import pictures
 
 ROOT = clients.ROOT
 END_S = 120
 
 
-def block(language):
-    """The first program of a README."""
+def block(language, number=0):
+    """A program of a README; the first one reads."""
     text = (ROOT / "client" / language / "README.md").read_text()
-    return re.search(r"```\w+\n(.*?)```", text, re.DOTALL).group(1)
+    return re.findall(r"```\w+\n(.*?)```", text, re.DOTALL)[number]
 
 
 def environment(daemon):
@@ -45,6 +47,36 @@ def test_readme(daemon, photos, tmp_path, language):
     lines = run(command, daemon, tmp_path)
     assert [line.split()[:3] for line in lines if line[:2] == "0 "] == \
         [["0", "0", "32"], ["0", "32", "28"]], lines
+
+
+@pytest.mark.parametrize("language", [name for name in clients.chosen() if name in
+                                      clients.PRODUCERS])
+def test_readme_of_a_producer(daemon, tmp_path, language):
+    """Circles, other ones in each epoch and the same ones when they are read again."""
+    program = block(language, 1)
+    command = build_chosen(language, lambda: clients.PROGRAMS[language](program, tmp_path))
+    secret = tmp_path / "secret"
+    dataset = {"path": "code:circles", "kind": "code", "code": "circles 1", "samples": "60",
+               "pure": "no"}
+    seen = []
+    with subprocess.Popen(command, env={**environment(daemon), "STOKER_SECRET": str(secret)},
+                          stdin=subprocess.DEVNULL) as producer:
+        try:
+            wait_for(secret.exists, "the secret", END_S)
+            wait_for(lambda: len(daemon.list("producers")) == 2, "two producers", END_S)
+            for _ in range(2):
+                with daemon.connect() as peer:
+                    answer = peer.attach("", dataset=dataset, secret=secret.read_bytes(), epochs=2,
+                                         transforms=[{"name": "CenterCrop", "size": 32}])
+                    assert answer.name == "attached", answer
+                    seen.append({(epoch, int(arrays["index"])): arrays["image"].tobytes()
+                                 for epoch, _, arrays in peer.samples()
+                                 if arrays["label"] == arrays["index"] % 10})
+        finally:
+            producer.terminate()
+    assert producer.returncode in (0, -signal.SIGTERM)
+    assert seen[0] == seen[1] and len(seen[0]) == 120
+    assert sum(seen[0][0, index] != seen[0][1, index] for index in range(60)) > 30
 
 
 @pytest.mark.parametrize("language", [name for name in clients.chosen() if name in

@@ -40,11 +40,11 @@ function datasetOf(given) {
 }
 
 /**
- * Bytes that are no UTF-8 come as they are, and so do URLs. ".." stays, unlike in resolve(): behind a
- * symbolic link it is the parent of where that leads.
+ * Bytes that are no UTF-8 come as they are, and so do URLs and code:NAME. ".." stays, unlike in
+ * resolve(): behind a symbolic link it is the parent of where that leads.
  */
 function absolute(path) {
-  const isPath = typeof path === "string" && !/^[^/]+:\/\//.test(path);
+  const isPath = typeof path === "string" && !/^([^/]+:\/\/|code:)/.test(path);
   return isPath && !path.startsWith("/") ? `${process.cwd()}/${path}` : path;
 }
 

@@ -42,6 +42,7 @@ type request struct {
 	AttachMS    int                        `json:"attach_timeout_ms"`
 	Credentials credentials                `json:"credentials"`
 	Refresh     credentials                `json:"refresh"`
+	Produce     *produce                   `json:"produce"`
 }
 
 type credentials []struct {
@@ -116,6 +117,9 @@ func (p *program) run(socket string) error {
 		client.Reconnect = time.Duration(*p.ReconnectMS) * time.Millisecond
 	}
 	client.Credentials = p.Credentials.own()
+	if p.Produce != nil {
+		return p.Produce.run(client, options)
+	}
 	ctx := context.Background()
 	attaching := ctx
 	if p.AttachMS > 0 {

@@ -12,9 +12,10 @@ public final class Dataset {
 
   private Dataset() {}
 
-  /** A folder, a manifest, shards, arrays, or a published dataset. */
+  /** A folder, a manifest, shards, arrays, or a published dataset; code:NAME is no path, and stays. */
   public static Dataset of(Path path) {
-    return of(Text.of(path.toAbsolutePath().toString()));
+    String text = path.toString();
+    return of(Text.of(text.startsWith("code:") ? text : path.toAbsolutePath().toString()));
   }
 
   /** The same, by the bytes of an absolute path, or by a URL: s3://bucket/train-{000..146}.tar. */

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+package stoker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// recordOf the parts behind each other, and why there is none.
+func recordOf(record Record, arrays string) ([]byte, error) {
+	declared, err := declaredArrays(arrays)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := record.parts(declared)
+	return bytes.Join(parts, nil), err
+}
+
+func TestRecords(t *testing.T) {
+	label := "\x07\x00\x00\x00\x00\x00\x00\x00"
+	grey := image.NewGray(image.Rect(0, 0, 4, 3))
+	for i := range grey.Pix {
+		grey.Pix[i] = byte('a' + i)
+	}
+	red := image.NewPaletted(image.Rect(0, 0, 1, 1), color.Palette{color.RGBA{255, 1, 2, 255}})
+	for _, c := range []struct {
+		record         Record
+		arrays, wanted string
+	}{
+		{File{7, []byte("file")}, "", label + "file"},
+		{Picture{7, grey}, "", label + "P5\n4 3\n255\nabcdefghijkl"},
+		{Picture{7, grey.SubImage(image.Rect(1, 1, 3, 3))}, "", label + "P5\n2 2\n255\nfgjk"},
+		{Picture{7, red}, "", label + "P6\n1 1\n255\n\xff\x01\x02"},
+		{Picture{7, &image.NRGBA{Pix: []byte("rgb_"), Stride: 4, Rect: image.Rect(5, 5, 6, 6)}}, "",
+			label + "P6\n1 1\n255\nrgb"},
+		{Arrays{ArrayOf([]int64{7}), ArrayOf([]uint8{1, 2}, 2)}, "a:int64: b:bool:2", label + "\x01\x02"},
+		{Arrays{ArrayOf([]uint16{258}, 1, 1)}, "a:float16:?x1@64",
+			"\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02\x01"},
+		{Arrays{TextOf("seven..")}, "a:text:?@64", label + "seven.."},
+		{Arrays{ArrayOf([]float32{}, 0)}, "a:float32:?@64", strings.Repeat("\x00", 8)},
+	} {
+		if got, err := recordOf(c.record, c.arrays); err != nil || string(got) != c.wanted {
+			t.Errorf("%v: %q, %v", c.record, got, err)
+		}
+	}
+}
+
+func TestRecordsThatDoNotFit(t *testing.T) {
+	for _, c := range []struct {
+		record        Record
+		arrays, words string
+	}{
+		{File{}, "a:int64:", "this is a File"},
+		{Picture{}, "a:int64:", "this is a Picture"},
+		{Picture{}, "", "no pixels"},
+		{Arrays{}, "a:int64:", "0 arrays, and the dataset 1"},
+		{Arrays{ArrayOf([]int64{1})}, "", "1 arrays, and the dataset 0"},
+		{Arrays{ArrayOf([]int32{1})}, "a:int64:", "a is of int32, and the dataset says int64"},
+		{Arrays{TextOf("")}, "a:uint8:?@8", "a is of text, and the dataset says uint8"},
+		{Arrays{{}}, "a:uint8:", "the dataset says uint8"},
+		{Arrays{ArrayOf([]int64{1, 2}, 2)}, "a:int64:3", "the shape 2, and the dataset says 3"},
+		{Arrays{ArrayOf([]int64{1, 2}, 2)}, "a:int64:?x2@64", "the shape 2, and the dataset says ?x2"},
+		{Arrays{ArrayOf([]int64{1, 2})}, "a:int64:", "has 2 numbers, which are not those of its shape"},
+	} {
+		if _, err := recordOf(c.record, c.arrays); err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%v: %v", c.record, err)
+		}
+	}
+	for _, wrong := range []string{"a", "a:int64", "a:int65:", "a:int64:3x", "a:int64:-1", "a:b:c:d"} {
+		if _, err := declaredArrays(wrong); !errors.Is(err, ErrOption) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
+func TestPanicIsAnError(t *testing.T) {
+	p := production{ctx: context.Background(), producer: &Producer{Make: func(context.Context,
+		Sample) (Record, error) {
+		return nil, []error{}[len(os.Args)]
+	}}}
+	_, err := p.make(Sample{})
+	for _, words := range []string{"panic: ", "index out of range", "record_test.go:"} {
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Error(err)
+		}
+	}
+	p.producer.Make = func(context.Context, Sample) (Record, error) { return nil, nil }
+	if _, err := p.make(Sample{}); err == nil || !strings.Contains(err.Error(), "neither") {
+		t.Error(err)
+	}
+}
+
+func TestRandFollowsFromTheSample(t *testing.T) {
+	one, again := Sample{1, 2, 3, 4}.Rand(), Sample{9, 2, 3, 4}.Rand()
+	other := Sample{1, 2, 4, 4}.Rand()
+	if first := one.Uint64(); first != again.Uint64() || first == other.Uint64() {
+		t.Fatal("draws do not follow from seed, epoch and position")
+	}
+}
+
+func TestSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	t.Setenv("STOKER_SECRET", path)
+	one, err := UserSecret()
+	if err != nil || len(one) != secretBytes {
+		t.Fatal(err)
+	}
+	if again, err := UserSecret(); err != nil || again != one {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := UserSecret(); err == nil || !strings.Contains(err.Error(), "only you can read") {
+		t.Fatal(err)
+	}
+}
