@@ -187,8 +187,8 @@ CLIENTS = {
     "go": (go, set()),
     "go-race": (go_race, set()),
     "java": (java, {"fd", "produce"}),
-    "rust": (rust, {"path", "produce"}),
-    "rust-asan": (rust_asan, {"path", "produce"}),
+    "rust": (rust, {"path"}),
+    "rust-asan": (rust_asan, {"path"}),
     "node": (node, {"fd", "produce"}),
     "node-copies": (node_without_koffi, {"fd", "descriptors", "produce"}),
 }
@@ -265,7 +265,7 @@ def rust_program(text, folder):
     return [str(MADE / "rust" / "debug" / "example")]
 
 
-PRODUCERS = ("go",)  # whose README has a second program, which makes samples
+PRODUCERS = ("go", "rust")  # whose READMEs have a second program, which makes samples
 
 
 # What the tools of a language say of its client: tests, formatting, lint.

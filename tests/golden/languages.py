@@ -356,7 +356,7 @@ def ts():
 
 
 RUST_TREES = {"dataset": "Dataset", "transforms": "Vec<Call>", "sampler": "Option<Call>",
-              "fields": "Option<Vec<String>>"}
+              "fields": "Option<Vec<String>>", "secret": "Option<Secret>"}
 
 
 def rust_number(value):
@@ -399,6 +399,8 @@ def rust_value(field):
         return f"self.{field.key}.said().into()"
     if field.key == "dataset":
         return "self.dataset.value()"
+    if field.key == "secret":
+        return "crate::secret::sent(self.secret.as_ref())"
     if field.type == "text" or field.key in TREES:
         return f"self.{field.key}.clone().into()"
     return f"self.{field.key}.into()"
@@ -414,6 +416,7 @@ def rust():
     yield ""
     yield "use crate::msgpack::Value;"
     yield "use crate::options::{absolute, choices, Call};"
+    yield "use crate::secret::Secret;"
     yield "use crate::token::Token;"
     yield ""
     for name in LIMITS:

@@ -10,7 +10,10 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
-use stoker::{Batch, Call, Client, Credentials, Dataset, Error, Options, Place, Reader, Value};
+use stoker::{
+    Array, Batch, Call, Client, Credentials, Dataset, Error, Options, Place, Producer, Reader,
+    Record, Sample, Secret, Value,
+};
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -18,7 +21,11 @@ fn main() {
         [_, ref text] => serde_json::from_slice(text.as_bytes()).expect("a request"),
         _ => panic!("SOCKET REQUEST"),
     };
-    if let Err(error) = Program::new(&arguments[0], request).and_then(|mut program| program.run()) {
+    let done = match request.get("produce") {
+        Some(wish) => produce(&arguments[0], &request, wish),
+        None => Program::new(&arguments[0], request).and_then(|mut program| program.run()),
+    };
+    if let Err(error) = done {
         println!("error name={} text={}", error.name(), hex(error.to_string().as_bytes()));
         std::process::exit(1);
     }
@@ -90,6 +97,9 @@ fn dataset(json: &Json) -> Dataset {
             "classes" => out.classes = string(item),
             "components" => out.components = string(item),
             "missing_component" => out.missing_component = string(item),
+            "code" => out.code = string(item),
+            "samples" => out.samples = string(item),
+            "arrays" => out.arrays = string(item),
             "parts" => out.parts = item.as_array().expect("parts").iter().map(dataset).collect(),
             other => panic!("a dataset has no {other}"),
         }
@@ -137,6 +147,7 @@ fn options(json: &Json) -> Result<Options, Error> {
             "order" => out.order = string(item).parse()?,
             "resize" => out.resize = Some(string(item).parse()?),
             "window" => out.window = whole as u32,
+            "secret" => out.secret = Some(text(item).as_bytes().try_into()?),
             other => return Err(Error::Option(format!("there is no {other}"))),
         }
     }
@@ -379,4 +390,54 @@ impl Program {
 fn touch(batch: &Batch) -> Result<u64, Error> {
     let images = batch.array::<u8>("image")?;
     Ok(images.chunks(64).map(|line| u64::from(line[0])).sum())
+}
+
+// Samples that docs/LANGUAGES.md has formulas of
+
+fn produce(socket: &OsString, request: &Json, wish: &Json) -> Result<(), Error> {
+    let options = options(&request["attach"])?;
+    let secret = options.secret.unwrap_or_else(|| Secret::from([0; 16]));
+    let count = wish["count"].as_u64().unwrap_or(1) as usize;
+    let producer = Producer { count, ..Producer::new(options.dataset, secret) };
+    let client = Client { socket: Some(socket.into()), ..Client::default() };
+    let wish = wish.clone();
+    let producers = client.produce(producer, move |sample: &Sample| make(sample, &wish))?;
+    let stop = producers.stopper();
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        stop();
+    });
+    producers.join()?;
+    println!("left");
+    Ok(())
+}
+
+fn make(sample: &Sample, wish: &Json) -> Result<Record, String> {
+    let Sample { index, epoch, position, seed } = *sample;
+    let chosen = |key: &str| wish[key].as_u64() == Some(index);
+    if chosen("fails") {
+        return Err(format!("no luck with {index}"));
+    }
+    let pixels = |count: u64| (0..count).map(|k| (31 * index + k) as u8).collect::<Vec<_>>();
+    let (label, width, height) = ((index % 7) as i64, 8, 6);
+    match wish["gives"].as_str() {
+        Some("file") => {
+            let bytes = [&b"P5\n8 6\n255\n"[..], &pixels(48)].concat();
+            Ok(Record::File { label, bytes })
+        }
+        Some("picture") => Ok(Record::Rgb { label, width, height, pixels: pixels(3 * 48) }),
+        _ => {
+            let shape: &[usize] = if chosen("wrong") { &[3, 3] } else { &[2, 3] };
+            let grid = |k| index as f32 + k as f32 / 2.0;
+            let grid: Vec<f32> = (0..shape.iter().product::<usize>()).map(grid).collect();
+            let rows = index % 3;
+            let boxes: Vec<u16> = (0..2 * rows).map(|k| (index + k) as u16).collect();
+            Ok(Record::Arrays(vec![
+                Array::new(&grid, shape),
+                Array::new(&[(seed + 1000 * epoch + position) as i64], &[]),
+                Array::new(&boxes, &[rows as usize, 2]),
+                Array::text(format!("sample {index}")),
+            ]))
+        }
+    }
 }

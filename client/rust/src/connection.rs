@@ -27,7 +27,7 @@ use crate::message::{self, Message};
 use crate::msgpack::Value;
 use crate::pulse::{Pulse, Step, SAY};
 use crate::reader::Warn;
-use crate::ring::Ring;
+use crate::ring::{Ring, Tray};
 use crate::tables;
 use crate::token::PILLOW_13;
 
@@ -92,6 +92,29 @@ impl Link {
     }
 }
 
+/// Tells threads that wait for messages that they are to end.
+pub(crate) struct Quit {
+    said: AtomicBool,
+    heard: UnixStream, // at its end when it is said
+    end: UnixStream,
+}
+
+impl Quit {
+    pub fn new() -> Result<Quit, Error> {
+        let (heard, end) = UnixStream::pair().map_err(|error| Error::Unavailable(error.into()))?;
+        Ok(Quit { said: AtomicBool::new(false), heard, end })
+    }
+
+    pub fn say(&self) {
+        self.said.store(true, Ordering::Release);
+        let _ = self.end.shutdown(std::net::Shutdown::Both);
+    }
+
+    pub fn said(&self) -> bool {
+        self.said.load(Ordering::Acquire)
+    }
+}
+
 pub(crate) struct Connection {
     pub link: Arc<Link>,
     /// Of a dataset: they show what the daemon's user may not read.
@@ -110,6 +133,8 @@ pub(crate) struct Connection {
     partial: Option<Instant>, // when a frame began that is not whole yet
     /// When no request waits any longer.
     pub until: Option<Instant>,
+    /// Once it is said, nothing is waited for any longer.
+    pub quit: Option<Arc<Quit>>,
     ended: Option<Error>, // why
     fatal: bool,          // what came before counts no more, and nobody comes back
 }
@@ -209,6 +234,7 @@ impl Connection {
             inbox: VecDeque::new(),
             partial: None,
             until,
+            quit: None,
             ended: None,
             fatal: false,
         };
@@ -230,6 +256,12 @@ impl Connection {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Read what has come. False: the connection has ended.
+    pub fn look(&mut self) -> bool {
+        while self.ended.is_none() && self.read_some().unwrap_or(false) {}
+        self.ended.is_none()
     }
 
     pub fn ended(&self) -> bool {
@@ -294,7 +326,7 @@ impl Connection {
         }
     }
 
-    /// The next message; None at `until`.
+    /// The next message; None at `until`, and once it is to quit.
     pub fn receive(&mut self, until: Option<Instant>) -> Result<Option<Message>, Error> {
         self.receive_if(until, |_| true)
     }
@@ -320,7 +352,8 @@ impl Connection {
             if let Some(error) = &self.ended {
                 return Err(error.clone());
             }
-            if until.is_some_and(|until| Instant::now() >= until) {
+            let quits = self.quit.as_ref().is_some_and(|quit| quit.said());
+            if quits || until.is_some_and(|until| Instant::now() >= until) {
                 return Ok(None);
             }
             self.feel();
@@ -354,8 +387,9 @@ impl Connection {
         let until = until.into_iter().chain(whole).chain(self.pulse.due()).min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-        let mut socket = [PollFd::new(&self.link.socket, PollFlags::IN)];
-        match poll(&mut socket, timeout.as_ref()) {
+        let mut sockets = vec![PollFd::new(&self.link.socket, PollFlags::IN)];
+        sockets.extend(self.quit.iter().map(|quit| PollFd::new(&quit.heard, PollFlags::IN)));
+        match poll(&mut sockets, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(errno) => Err(self.end(Error::Disconnected(system(errno)))),
         }
@@ -425,6 +459,11 @@ impl Connection {
         }
         if matches!(message.name, "attached" | "ring") {
             message.ring = Some(Arc::new(self.ring_of(&message)?));
+        }
+        if message.name == "producer" {
+            let fd = self.descriptors.pop_front();
+            let fd = fd.ok_or_else(|| Error::Protocol("the announced tray is missing".into()))?;
+            message.tray = Some(Tray::map(fd, message.uint("bytes")).map_err(Error::Protocol)?);
         }
         if self.pulse.takes(&message) {
             return Ok(());

@@ -35,10 +35,13 @@ mod given;
 mod message;
 mod msgpack;
 mod options;
+mod produce;
 mod pulse;
 mod reader;
+mod record;
 #[allow(unsafe_code)]
 mod ring;
+mod secret;
 mod share;
 mod tables;
 mod token;
@@ -48,8 +51,11 @@ pub use credentials::Credentials;
 pub use error::{BadSample, Cause, Error, Refusal};
 pub use msgpack::Value;
 pub use options::Call;
+pub use produce::{Producer, Producers, Sample};
 pub use reader::{Client, Reader, Warn};
+pub use record::{Array, Record};
 pub use ring::{Element, Field};
+pub use secret::Secret;
 pub use tables::{
     BadSamples, DType, Dataset, LastBatch, Layout, Options, Order, Pace, Resize, Start,
 };

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use crate::error::Error;
 use crate::msgpack::{self, Value};
-use crate::ring::{Ring, Size};
+use crate::ring::{Ring, Size, Tray};
 use crate::tables::{Field, Kind, MessageType, FRAME_MAX, MESSAGES};
 use crate::token::Place;
 
@@ -24,6 +24,8 @@ pub(crate) struct Message {
     fields: HashMap<&'static str, Value>,
     /// Of ATTACHED and RING.
     pub ring: Option<std::sync::Arc<Ring>>,
+    /// Of PRODUCER.
+    pub tray: Option<Tray>,
 }
 
 impl Message {
@@ -167,7 +169,7 @@ pub(crate) fn decode(payload: &[u8]) -> Result<Message, Error> {
         };
         fields.insert(field.key, value);
     }
-    Ok(Message { name: message.name, fields, ring: None })
+    Ok(Message { name: message.name, fields, ring: None, tray: None })
 }
 
 /// The size of the frame that begins here; None while that is not known.

@@ -128,7 +128,8 @@ impl Dataset {
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     let text = path.to_str().unwrap_or_default();
     let is_url = text.split_once("://").is_some_and(|(scheme, _)| !scheme.contains('/'));
-    if is_url || path.as_os_str().is_empty() {
+    let is_name = text.starts_with("code:"); // no path: a name for people
+    if is_url || is_name || path.as_os_str().is_empty() {
         return path.into();
     }
     std::path::absolute(path).unwrap_or_else(|_| path.into())

@@ -24,10 +24,10 @@ use crate::token::{self, Place, Token};
 mod away;
 mod listing;
 
-const REPLY: Duration = Duration::from_secs(30);
-const QUIET: Duration = Duration::from_secs(60); // an ATTACH reports progress more often
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LAST_PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const REPLY: Duration = Duration::from_secs(30);
+pub(crate) const QUIET: Duration = Duration::from_secs(60); // an ATTACH reports progress more often
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const LAST_PAUSE: Duration = Duration::from_secs(1);
 const HELD: Duration = Duration::from_secs(1); // for END, when no batch can come
 
 /// Called with a text for people, in the thread that uses the reader.

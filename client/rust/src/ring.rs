@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A ring: one segment of shared memory, mapped read-only, and where the fields of its slots are
-//! (proto/ring_layout.h). The only module with unsafe code. Knows no message.
+//! (proto/ring_layout.h); and a tray, which a producer writes. The only module with unsafe code. Knows
+//! no message.
 
 use std::ffi::c_void;
 use std::os::fd::{AsFd, OwnedFd};
@@ -104,6 +105,8 @@ mod sealed {
     /// All bit patterns are values of the type.
     pub trait Sealed {
         fn holds(dtype: DType) -> bool;
+        /// Append it in the machine's byte order.
+        fn put(self, out: &mut Vec<u8>);
     }
 }
 
@@ -113,6 +116,10 @@ macro_rules! element {
         impl sealed::Sealed for $kind {
             fn holds(dtype: DType) -> bool {
                 matches!(dtype, $(DType::$dtype)|+)
+            }
+
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend(self.to_ne_bytes());
             }
         }
     )*};
@@ -130,24 +137,79 @@ element! {
     f64: Float64;
 }
 
-pub(crate) struct Ring {
+/// Shared memory.
+struct Mapping {
     memory: NonNull<u8>,
     size: usize,
+}
+
+// SAFETY: what is written to it needs the only reference, and the last owner unmaps it.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this size, and what borrows from it is gone.
+        let _ = unsafe { munmap(self.memory.as_ptr().cast::<c_void>(), self.size) };
+    }
+}
+
+impl Mapping {
+    /// Of what came as a descriptor. Without the seal it could shrink, and reading a pixel would be
+    /// a SIGBUS. `what` it is, for people.
+    fn of(fd: OwnedFd, size: u64, what: &str, access: ProtFlags) -> Result<Mapping, String> {
+        let sealed =
+            fcntl_get_seals(fd.as_fd()).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
+        if !sealed {
+            return Err(format!("the memory of the {what} is not sealed: it could shrink"));
+        }
+        let there = fstat(fd.as_fd()).map_err(|error| error.to_string())?.st_size as u64;
+        let bytes = usize::try_from(size).ok().filter(|bytes| *bytes >= PAGE && there == size);
+        let Some(size) = bytes else {
+            return Err(format!("the {what} has {there} bytes, not {size} as announced"));
+        };
+        // SAFETY: a new mapping, at an address of the kernel's choice.
+        let memory = unsafe { mmap(null_mut(), size, access, MapFlags::SHARED, fd.as_fd(), 0) };
+        let memory = memory.ok().and_then(|at| NonNull::new(at.cast::<u8>()));
+        let memory = memory.ok_or_else(|| format!("cannot map the {what} of {size} bytes"))?;
+        Ok(Mapping { memory, size })
+    }
+
+    fn bytes(&self, at: usize, size: usize) -> &[u8] {
+        assert!(at <= self.size && size <= self.size - at);
+        // SAFETY: inside of the mapping, which is as old as this.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(at), size) }
+    }
+}
+
+/// Memory that a producer writes records into.
+pub(crate) struct Tray(Mapping);
+
+impl Tray {
+    pub fn map(fd: OwnedFd, size: u64) -> Result<Tray, String> {
+        Mapping::of(fd, size, "tray", ProtFlags::READ | ProtFlags::WRITE).map(Tray)
+    }
+
+    pub fn size(&self) -> usize {
+        self.0.size
+    }
+
+    pub fn put(&mut self, at: usize, bytes: &[u8]) {
+        assert!(at <= self.0.size && bytes.len() <= self.0.size - at);
+        // SAFETY: inside of the mapping, which nobody else in this program refers to.
+        unsafe {
+            let room = self.0.memory.as_ptr().add(at);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), room, bytes.len());
+        }
+    }
+}
+
+pub(crate) struct Ring {
+    memory: Mapping,
     slots: u64,
     pub fields: Vec<Field>,
     identity: [u8; 32],
-}
-
-// SAFETY: the memory is only read, and unmapped by the last owner.
-unsafe impl Send for Ring {}
-// SAFETY: as above.
-unsafe impl Sync for Ring {}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this size, and arrays borrow from an owner of the ring.
-        let _ = unsafe { munmap(self.memory.as_ptr().cast::<c_void>(), self.size) };
-    }
 }
 
 fn u32_at(data: &[u8], at: usize) -> u32 {
@@ -168,25 +230,11 @@ fn ragged_at(dims: usize) -> u64 {
 }
 
 impl Ring {
-    /// Map what came with ATTACHED or RING. Without the seal it could shrink, and reading a pixel
-    /// would be a SIGBUS.
+    /// Map what came with ATTACHED or RING.
     pub fn map(fd: OwnedFd, size: u64, number: u64) -> Result<Ring, String> {
-        let sealed =
-            fcntl_get_seals(fd.as_fd()).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
-        if !sealed {
-            return Err("the memory of the ring is not sealed: it could shrink".into());
-        }
-        let there = fstat(fd.as_fd()).map_err(|error| error.to_string())?.st_size as u64;
-        let bytes = usize::try_from(size).ok().filter(|bytes| *bytes >= PAGE && there == size);
-        let Some(bytes) = bytes else {
-            return Err(format!("the ring has {there} bytes, not {size} as announced"));
-        };
-        // SAFETY: a new mapping, at an address of the kernel's choice.
-        let memory =
-            unsafe { mmap(null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, fd.as_fd(), 0) };
-        let memory = memory.ok().and_then(|at| NonNull::new(at.cast::<u8>()));
-        let memory = memory.ok_or_else(|| format!("cannot map the ring of {size} bytes"))?;
-        let mut ring = Ring { memory, size: bytes, slots: 0, fields: vec![], identity: [0; 32] };
+        let memory = Mapping::of(fd, size, "ring", ProtFlags::READ)?;
+        let bytes = memory.size;
+        let mut ring = Ring { memory, slots: 0, fields: vec![], identity: [0; 32] };
         // A copy, so that what was checked is what is used.
         let said = u32_at(ring.bytes(0, PAGE), 12) as usize;
         let header = ring.bytes(0, said.clamp(PAGE, HEADER_MAX).min(bytes)).to_vec();
@@ -196,9 +244,7 @@ impl Ring {
 
     /// Bytes of the mapping. The daemon writes to slots only while nobody holds them.
     fn bytes(&self, at: usize, size: usize) -> &[u8] {
-        assert!(at <= self.size && size <= self.size - at);
-        // SAFETY: inside of the mapping, which is as old as the ring.
-        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(at), size) }
+        self.memory.bytes(at, size)
     }
 
     fn parse(&mut self, header: &[u8], number: u64) -> Result<(), String> {
@@ -206,7 +252,7 @@ impl Ring {
         if &header[..8] != MAGIC || !(1..=VERSION).contains(&version) || size < PAGE {
             return Err(format!("the header of the ring is not of version 1 or {VERSION}"));
         }
-        if u64_at(header, 16) != self.size as u64 || u64_at(header, 24) != number {
+        if u64_at(header, 16) != self.memory.size as u64 || u64_at(header, 24) != number {
             return Err("the header is that of another ring".into());
         }
         self.slots = u32_at(header, 32).into();
@@ -263,7 +309,7 @@ impl Ring {
             (item, size == Some(stride))
         };
         let end = stride.checked_mul(self.slots).and_then(|all| all.checked_add(offset));
-        let inside = end.is_some_and(|end| end <= self.size as u64);
+        let inside = end.is_some_and(|end| end <= self.memory.size as u64);
         if !fits || offset % unit != 0 || stride % unit != 0 || offset < begin || !inside {
             return Err(format!("the ring's field {name:?} is outside of it"));
         }

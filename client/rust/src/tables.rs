@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::msgpack::Value;
 use crate::options::{absolute, choices, Call};
+use crate::secret::Secret;
 use crate::token::Token;
 
 pub(crate) const VERSION: u64 = 1;
@@ -805,7 +806,7 @@ pub struct Options {
     /// Digest of the description in the resume token.
     pub expect_description: String,
     /// Of a dataset of kind code: 16 bytes that its producers show, too.
-    pub secret: String,
+    pub secret: Option<Secret>,
     /// Begin where this token says; it must be of the same stream.
     pub token: Option<Token>,
 }
@@ -901,7 +902,7 @@ impl Options {
             ("window", self.window.into()),
             ("resize", self.resize.map_or("", Resize::name).into()),
             ("expect_description", self.expect_description.clone().into()),
-            ("secret", self.secret.clone().into()),
+            ("secret", crate::secret::sent(self.secret.as_ref())),
         ])
     }
 }
