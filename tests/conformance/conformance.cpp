@@ -112,6 +112,8 @@ stk::options options_of(const stoker_options &from)
 	}
 	out.sampler = text(from.sampler);
 	out.one_hot = from.one_hot;
+	if (from.secret)
+		out.secret.assign(static_cast<const char *>(from.secret), 16);
 	if (from.echo)
 		out.echo = from.echo;
 	if (from.echo_window)

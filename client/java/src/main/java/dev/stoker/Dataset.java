@@ -12,7 +12,7 @@ public final class Dataset {
 
   private Dataset() {}
 
-  /** A folder, a manifest, shards, arrays, or a published dataset; code:NAME is no path, and stays. */
+  /** A folder, a manifest, shards, arrays, or a published dataset; code:NAME stays as it is. */
   public static Dataset of(Path path) {
     String text = path.toString();
     return of(Text.of(text.startsWith("code:") ? text : path.toAbsolutePath().toString()));
