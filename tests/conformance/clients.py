@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -306,6 +307,32 @@ def check_node_waiting():
     make(tool("node"), "--test", "test/posix.test.js", folder=node_folder())
 
 
+def check_node_reader():
+    """Against the daemon of the build folder."""
+    make(tool("node"), "--test", "test/reader.test.js", folder=node_folder(),
+         STOKER_BUILD=str(BUILD))
+
+
+def check_node_pack():
+    """The package has the client and nothing else, and can be installed and imported."""
+    folder, user = MADE / "packed" / "client" / "node", MADE / "packed" / "user"
+    shutil.copytree(ROOT / "client" / "node", folder, dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns("node_modules", "*.tgz", "LICENSE"))
+    shutil.copy(ROOT / "LICENSE", MADE / "packed")
+    make(tool("npm"), "pack", "--silent", folder=folder)
+    package, = folder.glob("*.tgz")
+    with tarfile.open(package) as packed:
+        names = {name.removeprefix("package/") for name in packed.getnames()}
+    wanted = {f"lib/{path.name}" for path in (ROOT / "client" / "node" / "lib").iterdir()}
+    if names != wanted | {"LICENSE", "README.md", "package.json"}:
+        raise Broken(f"npm pack has {sorted(names)}")
+    user.mkdir(exist_ok=True)
+    (user / "package.json").write_text("{}")
+    make(tool("npm"), "install", "--offline", "--omit=optional", "--no-audit", "--no-fund",
+         str(package), folder=user)
+    make(tool("node"), "--input-type=module", "--eval", 'import "stoker-client"', folder=user)
+
+
 def check_node(*command):
     """With the packages for its development."""
     folder = MADE / "node-tools"
@@ -354,7 +381,10 @@ CHECKS = {
     "node": {
         "test": functools.partial(check_node_alone, "--test", "test/golden.test.js"),
         "waiting": check_node_waiting,
+        "reader": check_node_reader,
+        "pack": check_node_pack,
         "types": functools.partial(check_node, "tsc", "--noEmit", "-p", "."),
+        "tsd": functools.partial(check_node, "tsd"),
         "biome": functools.partial(check_node, "biome", "check", "."),
     },
 }

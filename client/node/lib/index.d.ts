@@ -165,7 +165,10 @@ export class Reader implements AsyncIterable<Batch> {
   readonly moves: number;
   /** The next batch, which is the caller's until its release(); null at the end. */
   next(wait?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Batch | null>;
-  /** Each batch is released at the end of the loop's body, unless that calls its keep(). */
+  /**
+   * Each batch is released at the end of the loop's body, unless that calls its keep(); also behind
+   * `break` and an error. Another loop goes on behind it.
+   */
   [Symbol.asyncIterator](): AsyncIterator<Batch>;
   /** Go on at another place of the same stream; if that is refused, it goes on where it was. */
   seek(place: { epoch: Whole; position: Whole }): Promise<void>;
@@ -179,6 +182,10 @@ export class Reader implements AsyncIterable<Batch> {
   paths(...indices: Whole[]): Promise<(string | Uint8Array)[]>;
   /** What this reader waits for. */
   stats(): Promise<Record<string, unknown>>;
+  /**
+   * Disconnect, at any time: a call that is not finished is rejected with the code "closed", and so
+   * are all later ones. Release held batches first: the daemon may use their slots again.
+   */
   close(): void;
   /** For `await using`: close(). */
   [Symbol.asyncDispose](): Promise<void>;

@@ -26,6 +26,8 @@ const FIRST_PAUSE_MS = 50;
 const LAST_PAUSE_MS = 1000;
 const HELD_MS = 1000; // for END, when no batch can come
 
+const closedError = () => new StokerError("the reader is closed", "closed");
+
 /** Attach to a stream; waits while the daemon indexes the dataset. */
 export async function attach(options, settings = {}) {
   const reader = new Reader(options, settings);
@@ -61,6 +63,8 @@ export class Reader {
   #stalled = "";
   #blocking = 0; // the lease of the program's that the next batch waits for
   #busy = false;
+  #giveUp = null; // ends the call that is not finished
+  #pausing; // a timer
 
   constructor(options, settings) {
     this.#request = requestOf(options);
@@ -135,7 +139,6 @@ export class Reader {
 
   /** Other credentials, before the ones that were given expire. */
   async setCredentials(credentials) {
-    this.#check();
     await this.#alone(async () => {
       try {
         if (this.#connection) await sendCredentials(this.#connection, credentials);
@@ -167,6 +170,8 @@ export class Reader {
       }
       throw error;
     }
+    if (this.#closed) attached.memory.drop();
+    this.#check();
     if (this.#ring && !attached.memory.like(this.#ring)) {
       attached.memory.drop();
       throw this.#connection.broken("a ring of other samples");
@@ -215,7 +220,6 @@ export class Reader {
 
   /** Go on at another place of the same stream; if that is refused, it goes on where it was. */
   async seek(place) {
-    this.#check();
     await this.#alone(async () => {
       if (this.#connection) {
         try {
@@ -260,7 +264,6 @@ export class Reader {
     return this.#alone(async () => {
       const until = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
       for (;;) {
-        this.#check();
         await this.#recover(until, signal);
         if (this.#ended) return null;
         const batch = await this.#step(until, signal);
@@ -278,6 +281,8 @@ export class Reader {
       this.#lose(error);
       return null;
     }
+    if (this.#closed) message.memory?.drop();
+    this.#check();
     this.#away = null;
     this.#until = 0;
     this.#tried = false;
@@ -391,6 +396,7 @@ export class Reader {
   // When the daemon goes away
 
   #lose(error) {
+    this.#check();
     this.#connection.close();
     if (!(this.#settings.reconnectMs > 0)) throw error;
     this.#connection = null;
@@ -409,12 +415,14 @@ export class Reader {
       this.#tried = true;
       try {
         this.#connection = await this.#connect();
+        this.#check();
         this.#ended = !(await this.#attachAt(this.#at));
         this.reconnects++;
         this.#warn(`stokerd is back at epoch ${this.#at.epoch}, position ${this.#at.position}`);
       } catch (error) {
         this.#connection?.close();
         this.#connection = null;
+        this.#check();
         if (!passes(error)) throw error;
       }
     }
@@ -433,7 +441,9 @@ export class Reader {
       throw new TimeoutError(`no batch came in time: ${this.#away.message}`);
     }
     const pause = Math.min(this.#pause, this.#until - now, (until ?? Infinity) - now);
-    await new Promise((resolve) => setTimeout(resolve, Math.max(1, pause)));
+    await new Promise((resolve) => {
+      this.#pausing = setTimeout(resolve, Math.max(1, pause));
+    });
     this.#pause = Math.min(2 * this.#pause, LAST_PAUSE_MS);
   }
 
@@ -483,7 +493,6 @@ export class Reader {
   }
 
   async #list(what, after) {
-    this.#check();
     return this.#alone(async () => {
       for (;;) {
         await this.#recover();
@@ -503,19 +512,26 @@ export class Reader {
     throw this.#connection.broken("names that are not texts");
   }
 
-  /** One call at a time. */
+  /** One call at a time. close() ends it at once, whatever it waits for. */
   async #alone(work) {
+    this.#check();
     if (this.#busy) throw new StokerError("another call of this reader is not finished", "busy");
     this.#busy = true;
     try {
-      return await work();
+      return await new Promise((resolve, reject) => {
+        this.#giveUp = reject;
+        work().then((given) => {
+          if (this.#closed) given?.release?.(); // nobody gets it
+          resolve(given);
+        }, reject);
+      });
     } finally {
       this.#busy = false;
     }
   }
 
   #check() {
-    if (this.#closed) throw new StokerError("the reader is closed", "closed");
+    if (this.#closed) throw closedError();
   }
 
   #connect(until = Number.POSITIVE_INFINITY) {
@@ -526,10 +542,15 @@ export class Reader {
     this.#settings.onWarning(onTerminal(`stoker: ${text}`));
   }
 
-  /** Disconnect. Release held batches first: the daemon may use their slots again. */
+  /**
+   * Disconnect; a call that is not finished is rejected with the code "closed". Release held batches
+   * first: the daemon may use their slots again.
+   */
   close() {
     if (this.#closed) return;
     this.#closed = true;
+    clearTimeout(this.#pausing);
+    this.#giveUp?.(closedError());
     this.#connection?.close();
     this.#ring?.drop();
     this.#given?.close();
