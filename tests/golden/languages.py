@@ -628,6 +628,54 @@ def java_choice(key, help_, words):
     yield "}"
 
 
+# Reasons of errors that the daemon does not send.
+JAVA_REASONS = {
+    "unavailable": "no daemon answers, or it is not trusted",
+    "disconnected": "the daemon went away, and did not come back in time",
+    "broken": "the daemon violated the protocol",
+    "timeout": "it did not come in time; nothing is lost",
+    "option": "an option or argument is wrong; the daemon was not asked",
+    "held": "the program holds what the next batch needs",
+    "closed": "the reader or batch was closed",
+    "interrupted": "the thread was interrupted while it waited",
+    "other": "a newer daemon's, which this client does not know",
+}
+
+
+def java_reasons():
+    known = {error.name: error.help for error in TABLES.errors}
+    words = {**known, **{word: help_ for word, help_ in JAVA_REASONS.items() if word not in known}}
+    yield "// SPDX-License-Identifier: MIT"
+    yield f"// {MADE[0].upper()}{MADE[1:]}."
+    yield "package dev.stoker;"
+    yield ""
+    yield "/** Why a call failed: the protocol's names, and those of this client. */"
+    yield "public enum Reason {"
+    for word, help_ in words.items():
+        yield from java_comment("  ", sentence(help_))
+        yield f'  {word.upper()}("{word}"){";" if word == list(words)[-1] else ","}'
+        yield ""
+    yield "  private final String word;"
+    yield ""
+    yield "  Reason(String word) {"
+    yield "    this.word = word;"
+    yield "  }"
+    yield ""
+    yield "  /** The word of the protocol. */"
+    yield "  @Override"
+    yield "  public String toString() {"
+    yield "    return word;"
+    yield "  }"
+    yield ""
+    yield "  static Reason of(String word) {"
+    yield "    for (Reason one : values()) {"
+    yield "      if (one.word.equals(word)) return one;"
+    yield "    }"
+    yield "    return OTHER;"
+    yield "  }"
+    yield "}"
+
+
 def java_comment(indent, text):
     if len(indent) + len(text) <= 93:
         return [f"{indent}/** {text} */"]
@@ -918,6 +966,7 @@ FILES = {
     "client/node/lib/options.d.ts": ts,
 }
 JAVA = "client/java/src/main/java/dev/stoker"
+FILES[f"{JAVA}/Reason.java"] = java_reasons
 FILES.update({f"{JAVA}/{type_of(key)}.java": functools.partial(java_choice, key, help_, words)
               for key, help_, words in choices()})
 

@@ -74,7 +74,7 @@ describe("a reader", { skip: missing, timeout: 60_000 }, () => {
     const asked = performance.now();
     reader.close();
     await assert.rejects(ended, closed);
-    assert.ok(performance.now() - asked < 100);
+    assert.ok(performance.now() - asked < 2000);
     await daemon.start();
   });
 

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>Less than {@code inflight} batches (3) can be kept while others are read. One that is kept
  * while the ring comes round to it takes the memory of its whole ring along, some {@code inflight}
  * + 2 batches of the daemon's ring-memory, until it is closed: copy what is kept for long. Without
- * room for that the reader's next call fails with the reason "held".
+ * room for that the reader's next call fails with {@link Reason#HELD}.
  */
 public final class Batch implements AutoCloseable {
   private final Message message;

@@ -3,11 +3,12 @@ package dev.stoker;
 
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.Spliterator;
+import java.util.function.Consumer;
 
-/** The iterator of a reader: closes each batch when the next one is asked for. */
+/** The iterator of a reader, which closes each batch when the next one is asked for. */
 final class Batches implements Iterator<Batch> {
   private final Reader reader;
-  private Batch given;
   private Batch ahead;
   private boolean over; // no more can come
 
@@ -17,10 +18,9 @@ final class Batches implements Iterator<Batch> {
 
   @Override
   public boolean hasNext() {
-    if (given != null) given.close();
     if (ahead == null && !over) {
       try {
-        ahead = reader.next();
+        ahead = reader.lend();
         over = ahead == null;
       } catch (StokerException e) {
         over = !e.goesOn();
@@ -33,8 +33,33 @@ final class Batches implements Iterator<Batch> {
   @Override
   public Batch next() {
     if (!hasNext()) throw new NoSuchElementException();
-    given = ahead;
+    Batch given = ahead;
     ahead = null;
     return given;
+  }
+
+  /** For a stream: one by one, since a batch does not outlive the next one. */
+  record Each(Iterator<Batch> batches) implements Spliterator<Batch> {
+    @Override
+    public boolean tryAdvance(Consumer<? super Batch> use) {
+      if (!batches.hasNext()) return false;
+      use.accept(batches.next());
+      return true;
+    }
+
+    @Override
+    public Spliterator<Batch> trySplit() {
+      return null;
+    }
+
+    @Override
+    public long estimateSize() {
+      return Long.MAX_VALUE;
+    }
+
+    @Override
+    public int characteristics() {
+      return ORDERED | NONNULL;
+    }
   }
 }

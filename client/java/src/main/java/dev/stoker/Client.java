@@ -38,7 +38,7 @@ public record Client(
     return new Reader(this, options, null);
   }
 
-  /** The same; after this time an exception with the reason "timeout". */
+  /** The same; after this time an exception with {@link Reason#TIMEOUT}. */
   public Reader attach(Options options, Duration timeout) {
     return new Reader(this, options, timeout);
   }

@@ -83,7 +83,7 @@ final class Connection implements AutoCloseable {
       try {
         return openAt(path, warn, until);
       } catch (StokerException e) {
-        if (!e.reason().equals("unavailable")) throw e;
+        if (e.reason() != Reason.UNAVAILABLE) throw e;
         tried.add(e.getMessage());
       }
     }
@@ -114,7 +114,7 @@ final class Connection implements AutoCloseable {
       return connection;
     } catch (StokerException e) {
       connection.close();
-      boolean silent = e.reason().equals("disconnected") || e.reason().equals("timeout");
+      boolean silent = e.reason() == Reason.DISCONNECTED || e.reason() == Reason.TIMEOUT;
       if (!silent || connection.isLate() || e instanceof RequestException) throw e;
       throw new StokerException("unavailable", path + " does not answer: " + e.getMessage());
     }
@@ -419,7 +419,7 @@ final class Connection implements AutoCloseable {
   private StokerException end(StokerException error) {
     if (ended == null) {
       ended = error;
-      boolean away = error.reason().equals("disconnected") || error.reason().equals("timeout");
+      boolean away = error.reason() == Reason.DISCONNECTED || error.reason() == Reason.TIMEOUT;
       fatal = !away || error instanceof RequestException;
     }
     hangUp();

@@ -7,7 +7,11 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Spliterator;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 
 /**
  * A stream of batches. If the daemon dies or is restarted, it waits, and goes on behind the last
@@ -46,6 +50,8 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   private String stalled = "";
   private long blocking; // the lease of the program's that the next batch waits for; 0: none
   private List<Credentials> credentials;
+  private Batch lent; // to a loop: closed when something else is asked for
+  private Consumer<SampleException> onBadSample; // null: a loop throws it
   private long reconnects;
   private long moves;
 
@@ -258,10 +264,11 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     return next(null);
   }
 
-  /** The same; after this time an exception with the reason "timeout". */
+  /** The same; after this time an exception with {@link Reason#TIMEOUT}. */
   public Batch next(Duration timeout) {
     long limit = timeout == null ? 0 : System.nanoTime() + timeout.toNanos();
     check();
+    takeBack();
     while (!ended) {
       recover(limit, timeout != null);
       Batch batch = ended ? null : step(limit, timeout != null);
@@ -367,13 +374,44 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   }
 
   /**
-   * One batch after the other; each is closed when the next one is asked for, unless it was. After
-   * a {@link SampleException}, a time-out or "held" it goes on; after any other exception it is at
-   * its end.
+   * One batch after the other; each is closed when the next one is asked for, also by {@link
+   * #next}, or the reader is closed. After a {@link SampleException}, a time-out or "held" it goes
+   * on; after any other exception it is at its end.
    */
   @Override
   public Iterator<Batch> iterator() {
     return new Batches(this);
+  }
+
+  /** The same as a stream, which closes the reader when it is closed. Use batches within it. */
+  public Stream<Batch> stream() {
+    Iterator<Batch> batches = iterator();
+    Spliterator<Batch> one = new Batches.Each(batches);
+    return StreamSupport.stream(one, false).onClose(this::close);
+  }
+
+  /** With this, a loop or stream goes on behind a batch that is left out. */
+  public Reader onBadSample(Consumer<SampleException> told) {
+    onBadSample = told;
+    return this;
+  }
+
+  /** The next batch of a loop. */
+  Batch lend() {
+    while (true) {
+      try {
+        lent = next();
+        return lent;
+      } catch (SampleException e) {
+        if (onBadSample == null) throw e;
+        onBadSample.accept(e);
+      }
+    }
+  }
+
+  private void takeBack() {
+    if (lent != null) lent.close();
+    lent = null;
   }
 
   // When the daemon goes away
@@ -504,6 +542,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   public void close() {
     if (closed) return;
     closed = true;
+    takeBack();
     if (connection != null) connection.close();
     if (ring != null) ring.drop();
     if (given != null) given.close();
