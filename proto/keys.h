@@ -34,7 +34,10 @@
 	TEXT(pure, "code", "no: samples may differ at each visit; absent: by the index alone")     \
 	TEXT(arrays, "code",                                                                       \
 	     "what it gives: NAME:DTYPE:SHAPE of each, with blanks between; "                      \
-	     "absent: bytes of pictures")
+	     "absent: bytes of pictures")                                                          \
+	TEXT(shards, "code",                                                                       \
+	     "for order shards: sizes of those that samples lie in, runs of equal ones as "        \
+	     "SIZExTIMES, with blanks between")
 
 /* The keys of a sampler's map, beside `name`: K(key, samplers, help). */
 #define SAMPLER_TABLE(K)                                                                           \

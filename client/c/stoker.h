@@ -199,8 +199,7 @@ struct stoker_options {
 	 * transforms and all that stokerctl streams lists. Numbers end with their daemon, so it is
 	 * not attached to again. 0: none. */
 	uint64_t like;
-	/* As expect_dataset: the `description` of the info that a place is to go on with. */
-	const char *expect_description;
+	const char *expect_description; /* as expect_dataset: the `description` of the info */
 
 	/* Samples that producers make (dataset "code:NAME", kind "code"): the identity of the code,
 	 * how many samples there are, as a text, and the 16 bytes that its producers show. */
@@ -216,12 +215,13 @@ struct stoker_options {
 	const char *dataset_pure;
 	const char *expect_names;   /* as expect_dataset: the `names` of the info */
 	uint32_t attach_timeout_ms; /* of all of it; 0: as long as the daemon reports progress */
+	const char *dataset_shards; /* samples that producers make: the sizes of their shards */
 };
 #define STOKER_OPTIONS_INIT                                                                        \
 	{                                                                                          \
 		sizeof(struct stoker_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
 			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                 \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0              \
 	}
 
 /* A field: an array that every sample has, in C order, without gaps, in the byte order of the

@@ -446,6 +446,9 @@ struct source {
 	/* What it gives: NAME:DTYPE:SHAPE of each, with blanks between; empty: bytes of
 	 * pictures (code). */
 	std::string arrays;
+	/* For order shards: sizes of those that samples lie in, runs of equal ones as
+	 * SIZExTIMES, with blanks between (code). */
+	std::string shards;
 	/* end */
 	std::vector<source> parts;
 };
@@ -667,6 +670,7 @@ class c_options
 		to.dataset_samples = text(from.samples);
 		to.dataset_pure = text(from.pure);
 		to.dataset_arrays = text(from.arrays);
+		to.dataset_shards = text(from.shards);
 		/* end */
 		if (from.parts.empty())
 			return;

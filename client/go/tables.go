@@ -538,6 +538,8 @@ type Dataset struct {
 	Pure string
 	// What it gives: NAME:DTYPE:SHAPE of each, with blanks between; empty: bytes of pictures (code).
 	Arrays string
+	// For order shards: sizes of those that samples lie in, runs of equal ones as SIZExTIMES, with blanks between (code).
+	Shards string
 
 	// Instead of a path: 2 to 16 datasets that are joined.
 	Parts []Dataset
@@ -564,6 +566,7 @@ func (d *Dataset) texts() map[string]string {
 		"samples":           d.Samples,
 		"pure":              d.Pure,
 		"arrays":            d.Arrays,
+		"shards":            d.Shards,
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/quote.h"
 #include "dataset/index.h"
+#include "dataset/shards/shard_index.h"
 
 #define CLASSES_MAX 65536
 #define CLASS_NAME 8			 /* a number, and its end */
@@ -26,6 +27,8 @@ struct code_state {
 	} * made; /* of each sample; 0 before it was made */
 	struct code_array array[CODE_ARRAYS_MAX];
 	uint32_t arrays;
+	uint64_t *shard_first; /* of each shard, and that of all behind the last; NULL: none */
+	uint32_t shards;
 	uint64_t classes; /* 0: the labels are numbers */
 	char (*class_name)[CLASS_NAME];
 };
@@ -167,10 +170,74 @@ static int code_number(const char *key, const char *text, uint64_t most, uint64_
 			 most, text ? quote_text(&quote, text) : "");
 }
 
+/* Take a run of sizes, "1000x120" or "532", and the blank behind it. */
+static bool take_run(const char **text, uint64_t *size_out, uint64_t *times_out)
+{
+	*size_out = take_number(text, INDEX_SAMPLES_MAX);
+	*times_out = 1;
+	if (*size_out && **text == 'x') {
+		(*text)++;
+		*times_out = take_number(text, SHARDS_MAX);
+	}
+	if (!*size_out || !*times_out || (**text && (**text != ' ' || (*text)[1] == '\0')))
+		return false;
+	*text += **text == ' ';
+	return true;
+}
+
+/* Count shards and their samples. */
+static int count_shards(uint64_t *shards_out, uint64_t *samples_out, const char *text,
+			struct fault *fault)
+{
+	struct quote quote;
+	uint64_t size, times, shards = 0, samples = 0;
+	for (const char *at = text; *at;) {
+		if (!take_run(&at, &size, &times))
+			return fault_say(fault, DATASET_E_OPEN,
+					 "dataset: 'shards' must be the sizes of all shards in "
+					 "their order, \"1000x120 532\": 120 of 1000 samples and "
+					 "one of 532; not '%s'",
+					 quote_text(&quote, text));
+		shards += times;
+		if (shards > SHARDS_MAX)
+			return fault_say(fault, DATASET_E_OPEN,
+					 "dataset: 'shards' has more than %" PRIu64
+					 " shards: join neighbours into one",
+					 SHARDS_MAX);
+		samples += size * times; /* at most 2^20 sizes of 2^28 at most */
+	}
+	*shards_out = shards;
+	*samples_out = samples;
+	return 0;
+}
+
+static int code_take_shards(struct code_state *code, const char *text, struct fault *fault)
+{
+	uint64_t shards = 0, samples = 0, size, times, first = 0;
+	int result = count_shards(&shards, &samples, text, fault);
+	if (result)
+		return result;
+	if (samples != code->count)
+		return fault_say(fault, DATASET_E_OPEN,
+				 "dataset: 'shards' has %" PRIu64
+				 " samples, and 'samples' is %" PRIu64
+				 ": every sample is in one shard",
+				 samples, code->count);
+	code->shard_first = malloc((shards + 1) * sizeof(*code->shard_first));
+	if (!code->shard_first)
+		return -ENOMEM;
+	for (const char *at = text; *at && take_run(&at, &size, &times);)
+		for (; times > 0; times--, first += size)
+			code->shard_first[code->shards++] = first;
+	code->shard_first[code->shards] = first;
+	return 0;
+}
+
 static void code_free(void *state)
 {
 	struct code_state *code = state;
 	if (code) {
+		free(code->shard_first);
 		free(code->made);
 		free(code->class_name);
 	}
@@ -189,6 +256,24 @@ static int code_name_classes(struct code_state *code, const char *classes, struc
 	for (uint64_t i = 0; i < code->classes; i++)
 		snprintf(code->class_name[i], CLASS_NAME, "%u", (unsigned)(uint16_t)i);
 	return 0;
+}
+
+/* A digest of all that decides which samples there are, and in which shards. */
+static struct digest code_identify(const struct code_state *code, const char *identity)
+{
+	char text[CODE_IDENTITY_MAX + 96];
+	int size = snprintf(text, sizeof(text), "code %.64s %" PRIu64 "%s", identity, code->count,
+			    code->pure ? "" : " not pure");
+	if (code->classes)
+		size += snprintf(text + size, sizeof(text) - (size_t)size, " %" PRIu64 " classes",
+				 code->classes);
+	if (code->shards) {
+		size_t bytes = code->shards * sizeof(*code->shard_first);
+		struct digest shards = digest_of(code->shard_first, bytes);
+		memcpy(text + size, shards.bytes, sizeof(shards.bytes));
+		size += (int)sizeof(shards.bytes);
+	}
+	return digest_of(text, (size_t)size);
 }
 
 static int code_open(void **state_out, const struct dataset_spec *spec,
@@ -218,18 +303,14 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 	if (!result && spec->arrays)
 		result = code_arrays_parse(code->array, &code->arrays, spec->arrays, "dataset",
 					   fault);
+	if (!result && spec->shards)
+		result = code_take_shards(code, spec->shards, fault);
 	if (result) {
 		code_free(code);
 		return result;
 	}
 	code->pure = !spec->pure;
-	char text[CODE_IDENTITY_MAX + 96];
-	int size = snprintf(text, sizeof(text), "code %.64s %" PRIu64 "%s", spec->code, count,
-			    code->pure ? "" : " not pure");
-	if (code->classes)
-		size += snprintf(text + size, sizeof(text) - (size_t)size, " %" PRIu64 " classes",
-				 code->classes);
-	code->identity = digest_of(text, (size_t)size);
+	code->identity = code_identify(code, spec->code);
 	*state_out = code;
 	*facts = (struct dataset_facts){
 		.count = count,
@@ -237,7 +318,9 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 		.class_count = code->classes,
 		.label = {.dtype = "int64", .dims = 0, .count = 1, .bytes = sizeof(int64_t)},
 		.files = true,
-		.index_bytes = count * sizeof(*code->made),
+		.shards = code->shards,
+		.index_bytes =
+			count * sizeof(*code->made) + code->shards * sizeof(*code->shard_first),
 	};
 	return 0;
 }
@@ -264,6 +347,11 @@ void code_set(void *state, uint64_t sample, int64_t label, uint64_t size)
 static const char *code_class_name(const void *state, uint64_t label)
 {
 	return ((const struct code_state *)state)->class_name[label];
+}
+
+static uint64_t code_shard_first(const void *state, uint32_t shard)
+{
+	return ((const struct code_state *)state)->shard_first[shard];
 }
 
 static size_t code_path(const void *state, uint64_t sample, char *out, size_t size)
@@ -312,4 +400,5 @@ const struct dataset_kind code_kind = {
 	.path = code_path,
 	.read = code_read,
 	.version = code_version,
+	.shard_first = code_shard_first,
 };

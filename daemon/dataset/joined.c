@@ -35,8 +35,9 @@ static char *joined_root(const struct dataset_spec *spec, const struct dataset *
 	const char *kind = dataset_kind_name(part);
 	if (!spec->root && strcmp(kind, "manifest") == 0)
 		size = (size_t)(strrchr(root, '/') - root);
-	if (dataset_shard_count(part)) /* the folder before the first pattern */
-		size = (size_t)((char *)memrchr(root, '/', strcspn(root, "{*?[")) - root);
+	const char *slash = memrchr(root, '/', strcspn(root, "{*?["));
+	if (dataset_shard_count(part) && slash) /* the folder before the first pattern */
+		size = (size_t)(slash - root);
 	return strndup(root, size == 1 ? 0 : size);
 }
 

@@ -33,8 +33,8 @@ int sharding_new(struct shard_order **out, const struct dataset *dataset, uint64
 	uint32_t shards = dataset_shard_count(dataset);
 	if (shards == 0)
 		return fault_say(fault, SHARDING_E_ARGUMENT,
-				 "order: 'shards' is for tar shards, and this dataset has none: "
-				 "leave it at 'global'");
+				 "order: 'shards' is for datasets that lie in shards, such as tar "
+				 "or Parquet, and this one does not: leave it at 'global'");
 	if (sampler && !sampler_is_sorted(sampler))
 		return fault_say(fault, SHARDING_E_ARGUMENT,
 				 "order: 'shards' goes with the samplers split and subset, with "

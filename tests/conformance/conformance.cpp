@@ -65,6 +65,7 @@ stk::source source_of(const stoker_options &from)
 	out.code = text(from.dataset_code);
 	out.samples = text(from.dataset_samples);
 	out.arrays = text(from.dataset_arrays);
+	out.shards = text(from.dataset_shards);
 	for (auto part = from.parts; part && *part; part++)
 		out.parts.push_back(source_of(**part));
 	return out;

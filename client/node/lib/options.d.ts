@@ -42,6 +42,8 @@ export type Dataset =
       pure?: "no";
       /** What it gives: NAME:DTYPE:SHAPE of each, with blanks between; absent: bytes of pictures (code). */
       arrays?: string;
+      /** For order shards: sizes of those that samples lie in, runs of equal ones as SIZExTIMES, with blanks between (code). */
+      shards?: string;
     }
   /** 2 to 16 datasets that are joined. */
   | { parts: readonly (string | Uint8Array | Dataset)[] };

@@ -413,5 +413,6 @@ export const DATASET = {
   samples: "samples",
   pure: "pure",
   arrays: "arrays",
+  shards: "shards",
 };
 export const PATHS = ["path", "root"];

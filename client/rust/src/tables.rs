@@ -693,6 +693,8 @@ pub struct Dataset {
     pub pure: String,
     /// What it gives: NAME:DTYPE:SHAPE of each, with blanks between; empty: bytes of pictures (code).
     pub arrays: String,
+    /// For order shards: sizes of those that samples lie in, runs of equal ones as SIZExTIMES, with blanks between (code).
+    pub shards: String,
     /// Instead of a path: 2 to 16 datasets that are joined.
     pub parts: Vec<Dataset>,
 }
@@ -700,7 +702,7 @@ pub struct Dataset {
 impl Dataset {
     /// The keys and values of one that is not joined.
     #[rustfmt::skip]
-    pub(crate) fn texts(&self) -> [(&'static str, OsString); 18] {
+    pub(crate) fn texts(&self) -> [(&'static str, OsString); 19] {
         [
             ("path", absolute(&self.path).into()),
             ("kind", self.kind.clone().into()),
@@ -720,6 +722,7 @@ impl Dataset {
             ("samples", self.samples.clone().into()),
             ("pure", self.pure.clone().into()),
             ("arrays", self.arrays.clone().into()),
+            ("shards", self.shards.clone().into()),
         ]
     }
 }
