@@ -3,12 +3,14 @@
 Face's `datasets` with torch's DataLoader?
 
     PYTHON tests/bench/stored.py BUILD --data FOLDER      # of class folders with JPEGs
+    PYTHON tests/bench/stored.py BUILD --data FOLDER --times 4      # more than a process keeps
 
-PYTHON has pyarrow, datasets, torch and torchvision. First the bytes of both streams are compared.
-Every byte of each batch is read."""
+PYTHON has pyarrow, datasets, torch and torchvision. First the bytes of both streams are compared,
+in the order "global". Every byte of each batch is read."""
 import argparse
 import hashlib
 import pathlib
+import shutil
 import statistics
 import sys
 import tempfile
@@ -27,6 +29,15 @@ from own_code import torchvision_transform  # noqa: E402
 BATCH = 64
 STEPS = [stoker.RandomResizedCrop(224), stoker.RandomHorizontalFlip(),
          stoker.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]
+
+
+def repeat(data, times, out):
+    """A folder with each of its files so many times."""
+    for path in pathlib.Path(data).glob("*/*"):
+        (out / path.parent.name).mkdir(parents=True, exist_ok=True)
+        for number in range(times):
+            shutil.copy(path, out / path.parent.name / f"{path.stem}-{number}{path.suffix}")
+    return out
 
 
 def write(data, out):
@@ -49,11 +60,11 @@ def read(batches):
     return count
 
 
-def rates(options, dataset, epochs):
+def rates(options, dataset, epochs, **more):
     """Samples a second: of the first epoch from its first batch on, and of the later ones."""
-    with Stokerd(options.build, options.workers, cache_memory="1G") as daemon, \
+    with Stokerd(options.build, options.workers, cache_memory=f"{options.times}G") as daemon, \
             stoker.connect(daemon.socket) as node, node.loader(
-                dataset, batch_size=BATCH, transforms=STEPS,
+                dataset, batch_size=BATCH, transforms=STEPS, **more,
                 num_workers=options.workers if str(dataset).endswith(".parquet") else None
                 ) as loader:
         batches = iter(loader)
@@ -62,7 +73,7 @@ def rates(options, dataset, epochs):
         first = read(batches) / (time.monotonic() - begin)
         begin = time.monotonic()
         later = sum(read(loader) for _ in range(epochs)) / (time.monotonic() - begin)
-    return first, later
+    return first, later if epochs else 0
 
 
 def hugging_face(options, file):
@@ -85,7 +96,7 @@ def digest(options, dataset):
     """Of two epochs."""
     state = hashlib.sha256()
     with Stokerd(options.build, options.workers) as daemon, stoker.connect(daemon.socket) as node, \
-            node.loader(dataset, batch_size=BATCH, transforms=STEPS) as loader:
+            node.loader(dataset, batch_size=BATCH, transforms=STEPS, order="global") as loader:
         for _ in range(2):
             for images, labels in loader:
                 state.update(images)
@@ -99,17 +110,22 @@ def main():
     parser.add_argument("--data", required=True)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--times", type=int, default=1, help="each picture so often")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as out:
         file = pathlib.Path(out) / "x.parquet"
-        write(options.data, file)
-        one, other = digest(options, str(file)), digest(options, options.data)
+        data = str(repeat(options.data, options.times, pathlib.Path(out) / "folder"))
+        write(data, file)
+        one, other = digest(options, str(file)), digest(options, data)
         print(f"bytes of two epochs: {'equal' if one == other else 'DIFFERENT'} ({one[:16]})")
-        found = [(*rates(options, str(file), 4), rates(options, options.data, 4)[1],
-                  hugging_face(options, file)) for _ in range(options.rounds)]
-    first, later, folder, theirs = (statistics.median(column) for column in zip(*found))
+        found = [(*rates(options, str(file), 4), rates(options, data, 4)[1],
+                  hugging_face(options, file), rates(options, str(file), 0, order="global")[0])
+                 for _ in range(options.rounds)]
+    first, later, folder, theirs, mixed = (statistics.median(column) for column in zip(*found))
     print(f"first epoch: {first:.0f} samples/s; datasets and DataLoader: {theirs:.0f}; "
           f"{first / theirs:.2f} times (bar: 2.5)")
+    print(f"first epoch, in the order global: {mixed:.0f} samples/s; shards is "
+          f"{first / mixed:.2f} times as fast")
     print(f"later epochs: {later:.0f} samples/s; the folder: {folder:.0f}; "
           f"{later / folder:.2f} times (bar: 0.9)")
     return one != other

@@ -73,7 +73,7 @@ def test_pictures_are_those_of_the_folder(load, folder, tmp_path, write):
     given = dataset
     if write is made.parquet_folder:
         given = {"path": dataset, "label": "label"}
-    loader, want = load(given), load(folder)
+    loader, want = load(given, order="global"), load(folder)
     for _ in range(2):
         assert epoch(loader) == epoch(want)
     source = sources.found(given)
@@ -100,7 +100,7 @@ def test_a_folder_with_classes_is_the_daemons(folder, tmp_path):
 def test_resumed_shared_and_over_a_death(load, folder, tmp_path):
     """Three trainers; one of them resumes in the middle; a producer is killed."""
     file = str(made.parquet(folder, tmp_path))
-    want = epoch(load(folder))
+    want = epoch(load(file))
     first, second = load(file, num_workers=2), load(file, num_workers=1)
     batches = iter(first)
     got = [next(batches), next(batches)]
@@ -252,7 +252,7 @@ def test_labels_that_are_names(load, folder, tmp_path):
                             tmp_path / "x.parquet", row_group_size=5)
         source = sources.Parquet(tmp_path / "x.parquet")
         assert source.class_names == ["class0", "class1", "class2"]
-        assert epoch(load(source)) == epoch(load(folder))
+        assert epoch(load(source, order="global")) == epoch(load(folder))
     vectors = next(iter(load(source, one_hot=True, shuffle=False)))[1]
     assert vectors.tolist() == [[1, 0, 0]] * 4
 

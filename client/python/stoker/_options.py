@@ -32,8 +32,8 @@ class Unshuffled(TypedDict, total=False):
     sampler: Any
     echo: int
     echo_window: int
-    order: Order
-    window: int
+    order: Optional[Order]
+    window: Optional[int]
     views: int
     crops: Optional[Mapping[str, Tuple[int, Any]]]
     epochs: Optional[int]

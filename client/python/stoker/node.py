@@ -35,6 +35,7 @@ Dataset = Union[Path, Mapping[str, Any], Mix, Sequence[Any], Source]
 Range = Tuple[int, Optional[int]]
 _log = logging.getLogger("stoker")
 _PRODUCERS = 8  # of a source, if nobody says
+_WINDOW = 16384
 
 
 @_options.named
@@ -84,8 +85,9 @@ class Node:
                world_size: Optional[int] = None, job: Optional[str] = None,
                subset: Union[None, str, Range] = None,
                validation_split: Optional[float] = None, sampler: Any = None, echo: int = 1,
-               echo_window: int = 32, order: Order = "global", window: int = 16384,
-               views: int = 1, crops: Optional[_crops.Crops] = None, epochs: Optional[int] = None,
+               echo_window: int = 32, order: Optional[Order] = None,
+               window: Optional[int] = None, views: int = 1,
+               crops: Optional[_crops.Crops] = None, epochs: Optional[int] = None,
                inflight: int = 3, prefetch: int = 0, bad_samples: BadSamples = "error",
                exif_orientation: bool = False, draft: bool = False,
                resize: Optional[Resize] = None,
@@ -130,8 +132,11 @@ class Node:
             sampler: which samples an epoch is made of, see stoker.samplers.
             echo: how often each sample comes in an epoch (data echoing): decoded once, with new
                 random transforms each time; runs of ``echo_window`` samples are repeated together.
-            order: of tar shards: global (all samples are shuffled as one), or shards, for storage
-                that seeks badly: shards are shuffled, then each run of ``window`` samples.
+            order: global (all samples are shuffled as one), or, for what lies in shards and is
+                read badly otherwise (tar shards where storage seeks badly, Parquet), shards: these
+                are shuffled, then each run of ``window`` samples. None: shards for sources.Parquet
+                unless a sampler or Buckets need the other, else global.
+            window: of the order shards; None: that of the source, else 16384.
             views: number of images made of each sample, decoded once, each with its own random
                 transforms: images are (n, views, C, H, W) or (n, views, H, W, C).
             crops: in place of transforms, several lists of them, each with a field of its own:
@@ -208,8 +213,7 @@ class Node:
             **_transport(transport), **_part(subset, validation_split, sampler), "echo": echo,
             "echo_window": echo_window, "views": views,
         }
-        if order != "global":
-            request.update(order=order, window=window)
+        request.update(_order_of(dataset, order, window, request))
         if job is not None:
             request["job"] = job
         if fields is not None:
@@ -325,6 +329,24 @@ def _maps(transforms: Any) -> List[Map]:
     for mapped, place in found:
         mapped.code.look(_transforms.to_dicts(list(transforms)[:place]) if place else ())
     return [mapped for mapped, _ in found]
+
+
+def _order_of(dataset: Dataset, order: Optional[str], window: Optional[int],
+              request: Mapping[str, Any]) -> Dict[str, Any]:
+    """The order that is asked for, or the source's default if sampler and transforms go with it.
+    Warns if the source reads badly in it."""
+    shards = dataset.shards if isinstance(dataset, Source) else None
+    own = shards.window if shards else 0
+    if order is None:
+        fits = own and request.get("sampler", {"name": "split"})["name"] == "split" and \
+            all(transform.get("name") != "Buckets" for transform in request["transforms"])
+        order = "shards" if fits else "global"
+    if order != "global":
+        return {"order": order, "window": (own or _WINDOW) if window is None else window}
+    if shards and shards.cost and request["shuffle"]:
+        _log.warning("order='global' of %s: %s; order='shards' reads each once", dataset.name,
+                     shards.cost)
+    return {}
 
 
 def _workers(count: Union[None, int, Cluster]) -> Union[int, Cluster]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import logging
 import os
 import secrets
 import stat
 import tempfile
-from typing import Any, Collection, Dict, NamedTuple, Optional, Union
+from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, Union
 
 from .. import _options
 from . import identity, shipping
@@ -21,6 +22,8 @@ __all__ = ["Source"]
 
 _ARRAYS_MAX = 127
 _DEADLINE_MAX_S = 4000000
+_SHARDS_MAX = 1 << 20
+_TEXT_MAX = 4095  # of a value in a description
 _log = logging.getLogger("stoker")
 
 
@@ -46,6 +49,28 @@ class Life(NamedTuple):
         """For the processes."""
         return {"recycle": self.recycle or 0, "deadline_ms": int((self.deadline or 0) * 1000),
                 "check": round(self.check * 1e6)}
+
+
+class Shards(NamedTuple):
+    """Parts that samples lie in, one behind the other, and that the code reads one by one: for
+    ``order="shards"``."""
+
+    sizes: Sequence[int]
+    window: int = 0  # samples shuffled as one, if this order is the default; 0: global is
+    cost: str = ""  # of the order global, in words; "": none
+
+    def described(self) -> str:
+        """As the daemon takes it, "1000x120 532". Neighbours are joined where there are too many
+        sizes."""
+        sizes: List[int] = [size for size in self.sizes if size]
+        while len(text := _runs(sizes)) > _TEXT_MAX or len(sizes) > _SHARDS_MAX:
+            sizes = [sum(sizes[at:at + 2]) for at in range(0, len(sizes), 2)]
+        return text
+
+
+def _runs(sizes: Sequence[int]) -> str:
+    counted = ((size, len([*equal])) for size, equal in itertools.groupby(sizes))
+    return " ".join(f"{size}x{count}" if count > 1 else f"{size}" for size, count in counted)
 
 
 class Source:
@@ -119,6 +144,7 @@ class Source:
         self.version, self.external = version, external
         self.life = Life(recycle, deadline, check).checked()
         self.kept: Any = None  # producers that run already, and outlive loaders
+        self.shards: Optional[Shards] = None
         self.apart = False  # each producer has a stream of its own: its number is behind the code
         self.tree: Optional[Tree] = None
         if gives == "arrays":
@@ -171,6 +197,8 @@ class Source:
                "samples": str(self.samples)}
         if self.classes is not None:
             out["classes"] = str(self.classes)
+        if self.shards is not None:
+            out["shards"] = self.shards.described()
         if self.tree is not None:
             out["arrays"] = self.tree.described()
         elif not self.pure:

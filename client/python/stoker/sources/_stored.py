@@ -8,7 +8,7 @@ import importlib
 import os
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
-from ..produce.source import Source
+from ..produce.source import Shards, Source
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -137,7 +137,8 @@ class Stored(Source):
     ``class_names``: of the labels, where the files have them; the labels are classes then."""
 
     def __init__(self, rows: Rows, samples: int, *, kind: str, gives: str, of: Iterable[Any],
-                 classes: Optional[Sequence[str]] = None) -> None:
+                 classes: Optional[Sequence[str]] = None, shards: Optional[Shards] = None
+                 ) -> None:
         name = os.path.basename(rows.files.paths[0])[:80] if rows.files.paths else ""
         if samples < 1:
             raise ValueError(f"{name or 'the dataset'} has no rows: fill it")
@@ -145,6 +146,7 @@ class Stored(Source):
         super().__init__(rows, samples, gives=gives, pure=None if finished else True,
                          classes=len(classes) if classes and not finished else None)
         self.name = f"{kind} {name}".strip()
+        self.shards = shards
         self.class_names: List[str] = list(classes or ())
         self._fingerprint = fingerprint(kind, [gives, *of, self.class_names])
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ._stored import Files, Path, Rows, library, named, whole
 
-_KEPT = 128 << 20  # bytes of rows that a process keeps, beside those that it reads
+_KEPT = 128 << 20  # bytes of rows that a process keeps, beside two groups
 _ADVICE = "; label=None is for rows without one"
 
 
@@ -128,16 +128,20 @@ def _numbers(kind: Any, where: str) -> Any:
 
 class TableRows(Rows):
     """Rows that come in groups, each of which is read as a whole: a process keeps the groups that
-    it read last.
+    it read last. These are all that a window of the order shards has samples of.
 
-    ``groups``: how many rows each group of each file has."""
+    ``groups``: how many rows each group of each file has; ``size``: bytes of all rows."""
 
     def __init__(self, files: Files, groups: Sequence[Sequence[int]], columns: Columns,
-                 wanted: List[str]) -> None:
+                 wanted: List[str], size: int) -> None:
         super().__init__(files)
+        self.sizes = [*itertools.chain(*groups)]
+        rows = sum(self.sizes)
+        self.window = max(1, rows if size <= _KEPT else _KEPT * rows // size)
+        self._kept = self.window + 2 * max(self.sizes, default=0)
         self._groups = [(number, place) for number, rows in enumerate(groups)
                         for place in range(len(rows))]
-        self.firsts = [0, *itertools.accumulate(itertools.chain(*groups))]
+        self.firsts = [0, *itertools.accumulate(self.sizes)]
         self._columns, self._wanted = columns, wanted
 
     @property
@@ -149,7 +153,7 @@ class TableRows(Rows):
         raise NotImplementedError
 
     def _open(self) -> Any:
-        return _Kept(_KEPT)
+        return _Kept(self._kept)
 
     def __getitem__(self, index: int) -> Any:
         place = bisect.bisect_right(self.firsts, index) - 1
@@ -174,11 +178,11 @@ class TableRows(Rows):
 
 
 class _Kept:
-    """Tables that were used last, of so many bytes, and one at least."""
+    """Tables that were used last, of so many rows."""
 
     def __init__(self, most: int) -> None:
         self._tables: collections.OrderedDict[int, Any] = collections.OrderedDict()
-        self._most, self._bytes = most, 0
+        self._most, self._rows = most, 0
 
     def get(self, place: int) -> Any:
         if place in self._tables:
@@ -186,10 +190,10 @@ class _Kept:
         return self._tables.get(place)
 
     def put(self, place: int, table: Any) -> None:
-        self._bytes += table.nbytes
+        self._rows += table.num_rows
         self._tables[place] = table
-        while self._bytes > self._most and len(self._tables) > 1:
-            self._bytes -= self._tables.popitem(last=False)[1].nbytes
+        while self._rows > self._most and len(self._tables) > 1:
+            self._rows -= self._tables.popitem(last=False)[1].num_rows
 
 
 def sample(table: Any, row: int, columns: Columns) -> Any:

@@ -2,8 +2,10 @@
 """Arrow files (IPC, file or stream; Feather), by pyarrow."""
 from __future__ import annotations
 
+import os
 from typing import Any, Optional, Sequence, Union
 
+from ..produce.source import Shards
 from ._stored import Files, Path, Stored, library, spread
 from ._tables import TableRows, columns_of, files_of, names_of
 
@@ -30,8 +32,9 @@ class Arrow(Stored):
         groups = [[table.num_rows] for table in tables]
         of = [part for path, table in zip(stamped.paths, tables)
               for part in (table.num_rows, table.schema.serialize().to_pybytes(), spread(path))]
-        rows = _Rows(stamped, groups, used, [])
+        rows = _Rows(stamped, groups, used, [], sum(map(os.path.getsize, stamped.paths)))
         super().__init__(rows, rows.samples, kind="arrow", of=[*of, *used[:3]],
+                         shards=Shards(rows.sizes),
                          gives="bytes" if used.image else "arrays", classes=used.names)
 
 

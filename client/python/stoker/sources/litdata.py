@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any, Dict, Union
 
+from ..produce.source import Shards
 from ._stored import Files, Path, Rows, Stored, library, named, whole
 
 _ADVICE = "; label=None is for rows without one"
@@ -37,9 +38,9 @@ class LitData(Stored):
                              "of its own: give stoker.Source(dataset) of a StreamingDataset")
         files = Files(os.path.join(folder, chunk["filename"]) for chunk in chunks)
         rows = _Rows(files, folder, image, label)
-        super().__init__(rows, sum(chunk["chunk_size"] for chunk in chunks), kind="litdata",
-                         gives="bytes", of=[json.dumps([chunks, config], sort_keys=True),
-                                            rows.image, rows.label])
+        sizes = [chunk["chunk_size"] for chunk in chunks]
+        super().__init__(rows, sum(sizes), kind="litdata", gives="bytes", shards=Shards(sizes),
+                         of=[json.dumps([chunks, config], sort_keys=True), rows.image, rows.label])
 
 
 class _Rows(Rows):

@@ -8,6 +8,7 @@ import json
 import os
 from typing import Any, Dict, List, Optional, Sequence
 
+from ..produce.source import Shards
 from ._stored import Files, Path, Rows, Stored, library, named, whole
 
 _ADVICE = "; label=None is for rows without one"
@@ -47,6 +48,7 @@ class MDS(Stored):
                                     "array's column is of numbers or arrays")
         rows = _Rows(folder, shards, used, columns is None)
         super().__init__(rows, rows.firsts[-1], kind="mds",
+                         shards=Shards([shard["samples"] for shard in shards]),
                          gives="bytes" if columns is None else "arrays",
                          of=[json.dumps(shards, sort_keys=True), *used])
 

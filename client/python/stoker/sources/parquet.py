@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Optional, Sequence, Union
 
+from ..produce.source import Shards
 from ._stored import Files, Path, Stored, library
 from ._tables import TableRows, columns_of, files_of, names_of
 
@@ -20,6 +21,9 @@ class Parquet(Stored):
         columns: instead of a picture: columns of numbers, and of lists of as many numbers in each
             row. Samples are dicts of arrays then, by the columns' names.
 
+    pyarrow reads no row without its row group, so order="shards" is the default, with row groups
+    as shards and a window of as many rows as a producer keeps: of 128 MiB, beside two groups.
+
     Its fingerprint is of the files' footers (row counts, sizes, statistics) and sizes. Raises
     ImportError, FileNotFoundError, TypeError and ValueError, which names the columns there are.
     """
@@ -31,6 +35,7 @@ class Parquet(Stored):
         of: List[Any] = []
         groups: List[List[int]] = []
         chosen: Any = None
+        size = 0
         for path in stamped.paths:
             file = _opened(path)
             here = columns_of(file.schema_arrow, path, image, label, columns)
@@ -41,13 +46,15 @@ class Parquet(Stored):
             wanted = here.wanted(file.schema_arrow)
             groups.append([file.metadata.row_group(number).num_rows
                            for number in range(file.metadata.num_row_groups)])
+            size += _size(file.metadata, wanted)
             of.append(_footer(path))
             file.close()
         if chosen.by_name:
             chosen = chosen._replace(names=names_of(
                 _opened(path).read([chosen.label]) for path in stamped.paths))
-        rows = _Rows(stamped, groups, chosen, wanted)
+        rows = _Rows(stamped, groups, chosen, wanted, size)
         super().__init__(rows, rows.samples, kind="parquet", of=[*of, *chosen[:3]],
+                         shards=Shards(rows.sizes, rows.window, _cost(rows, size)),
                          gives="bytes" if chosen.image else "arrays", classes=chosen.names)
 
 
@@ -56,6 +63,24 @@ def _opened(path: str) -> Any:
         return library("pyarrow.parquet", "pyarrow").ParquetFile(path)
     except ValueError as error:  # of pyarrow, without the file's name
         raise ValueError(f"{path}: {error}") from error
+
+
+def _size(metadata: Any, wanted: Sequence[str]) -> int:
+    """Bytes of these columns, unpacked."""
+    chunks = (metadata.row_group(group).column(column)
+              for group in range(metadata.num_row_groups)
+              for column in range(metadata.num_columns))
+    return sum(chunk.total_uncompressed_size for chunk in chunks
+               if any(f"{chunk.path_in_schema}.".startswith(f"{name}.") for name in wanted))
+
+
+def _cost(rows: TableRows, size: int) -> str:
+    """Of the order global, unless a process keeps all rows."""
+    if rows.window >= rows.samples:
+        return ""
+    count = len(rows.sizes)
+    return f"a sample takes one of {count} row groups, of {size / count / 2**20:.3g} MiB each, " \
+           "as a whole, so that this is slow until the daemon keeps the pictures"
 
 
 def _footer(path: str) -> bytes:
