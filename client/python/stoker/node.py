@@ -335,7 +335,8 @@ def _order_of(dataset: Dataset, order: Optional[str], window: Optional[int],
               request: Mapping[str, Any]) -> Dict[str, Any]:
     """The order that is asked for, or the source's default if sampler and transforms go with it.
     Warns if the source reads badly in it."""
-    shards = dataset.shards if isinstance(dataset, Source) else None
+    source = dataset if isinstance(dataset, Source) else None
+    shards = source and source.shards
     own = shards.window if shards else 0
     if order is None:
         fits = own and request.get("sampler", {"name": "split"})["name"] == "split" and \
@@ -343,8 +344,8 @@ def _order_of(dataset: Dataset, order: Optional[str], window: Optional[int],
         order = "shards" if fits else "global"
     if order != "global":
         return {"order": order, "window": (own or _WINDOW) if window is None else window}
-    if shards and shards.cost and request["shuffle"]:
-        _log.warning("order='global' of %s: %s; order='shards' reads each once", dataset.name,
+    if source and shards and shards.cost and request["shuffle"]:
+        _log.warning("order='global' of %s: %s; order='shards' reads each once", source.name,
                      shards.cost)
     return {}
 
