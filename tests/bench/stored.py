@@ -49,7 +49,7 @@ def write(data, out):
              for path in sorted((pathlib.Path(data) / name).rglob("*")) if path.is_file()]
     table = pyarrow.table({"image": [{"bytes": path.read_bytes(), "path": path.name}
                                      for path, _ in files], "label": [label for _, label in files]})
-    parquet.write_table(table, out, row_group_size=100)
+    parquet.write_table(table, out, row_group_size=100, use_dictionary=False)
 
 
 def read(batches):
