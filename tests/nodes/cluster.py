@@ -99,7 +99,7 @@ class Node:
     def off(self):
         """As a machine without power: every process of it is gone at once."""
         if self.process and self.process.poll() is None:
-            for pid in [*_descendants(self.process.pid), self.process.pid]:
+            for pid in [*descendants(self.process.pid), self.process.pid]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             self.process.wait()
@@ -146,14 +146,14 @@ class Cluster:
         self._temporary.cleanup()
 
 
-def _descendants(pid):
+def descendants(pid):
     """The processes below this one, deepest first."""
     below = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
                 below.append(int(stat.parent.name))
-    return [each for child in below for each in (*_descendants(child), child)]
+    return [each for child in below for each in (*descendants(child), child)]
 
 
 def _ip(words):

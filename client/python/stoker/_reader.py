@@ -394,10 +394,11 @@ class Reader:
             except Disconnected as error:
                 self.recover(error, self.at, deadline)
 
-    def only_batch(self, epoch: int, number: int) -> Batch:
-        """A copy of one batch, read through a connection of its own. Any thread."""
-        request = dict(self.request, epoch=epoch, epochs=1, inflight=1, prefetch=1, pace="free",
-                       position=number * self.batch_size * self.world_size)
+    def only_batch(self, place: Place, count: int) -> Batch:
+        """A copy of this rank's batch of so many at a place, through a connection of its own. Any
+        thread."""
+        request = dict(self.request, **place._asdict(), epochs=1, inflight=1, prefetch=1,
+                       pace="free", batch_size=count)
         request.pop("job", None)
         self.connection.check_process()
         batch = None
@@ -443,7 +444,7 @@ class Reader:
                 raise from_message(fields)
             if name == "goaway":
                 raise stopping(fields)
-            first = request["position"] + self.rank * self.batch_size
+            first = request["position"] + self.rank * request["batch_size"]
             if name != "batch" or not ring.has(fields["runs"], fields["count"]) or \
                     (fields["epoch"], fields["position"]) != (request["epoch"], first):
                 raise connection.broken(f"{name} instead of a batch")

@@ -194,7 +194,8 @@ class Loader:
         if self._reader.ring.sized:
             raise Error("batch() does not know where a batch of Buckets stands in its epoch: "
                         "iterate, or resume with load_state_dict()")
-        return self._reader.only_batch(epoch, number)
+        place = Place(epoch, number * self.batch_size * self.world_size)
+        return self._reader.only_batch(place, self.batch_size)
 
     def show(self, rows: int = 4, cols: int = 8, epoch: Optional[int] = None) -> Any:
         """A matplotlib figure of the first samples of this rank in an epoch (default: that of the

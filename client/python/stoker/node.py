@@ -27,6 +27,7 @@ from .mix import Mix
 from .produce.cluster import Cluster
 from .produce.map import Map, maps_of
 from .produce.processes import Producers
+from .produce import stream as _stream
 from .produce.source import Source, secret
 from .sources.find import found as stored
 
@@ -177,7 +178,8 @@ class Node:
             num_workers: processes that run the code of a stoker.Source or stoker.Map, ended with
                 the loader; 0: a thread of this process does; None: as many as there are processors,
                 eight at most; stoker.ray.Producers or stoker.dask.Producers: actors on the nodes of
-                a cluster. Other datasets take none: the daemon has workers.
+                a cluster. Of other datasets these alone are taken: the daemons of their nodes make
+                pictures of the stream. Else the daemon of this node has workers.
 
         Raises DatasetError, PipelineError, ArgumentError, MemoryBudgetError and the other
         RequestErrors, with the text of the daemon; TypeError and ValueError; DaemonUnavailable.
@@ -187,7 +189,8 @@ class Node:
                              "have into each of their lists")
         maps = _maps(transforms)
         dataset = stored(dataset) or dataset
-        if num_workers is not None and not isinstance(dataset, Source) and not maps:
+        own = isinstance(dataset, Source) or bool(maps)  # code
+        if num_workers is not None and not own and not isinstance(num_workers, Cluster):
             _options.refuse(["num_workers"])
         if self._closed:
             raise Error("the node is closed: make another with stoker.connect()")
@@ -230,16 +233,21 @@ class Node:
             raise ValueError(f"start must be 'position' or 'live', not {start!r}" + (
                 f": {_options.START}" if isinstance(start, bool) else ""))
         request = {key: _number(value) for key, value in request.items()}
+        request["dataset"] = _dataset(dataset, labels)
+        if isinstance(num_workers, Cluster) and not own:
+            if credentials is not None:
+                _stream.refuse("credentials (the daemons of other nodes have theirs)")
+            dataset, request["transforms"] = _stream.split(self._open, request, timeout)
+            request["dataset"] = dataset.description()
         if isinstance(dataset, Source) or maps:
             request["secret"] = secret()
-        request["dataset"] = _dataset(dataset, labels)
-        own = None if credentials is None else \
+        theirs = None if credentials is None else \
             Credentials(credentials, urls_of(request["dataset"]))
         try:
             loader = Loader(self._open, request, epochs=_epochs(epochs),
                             timeout=_seconds("timeout", timeout),
                             reconnect=_seconds("reconnect", reconnect),
-                            live=start == "live", credentials=own)
+                            live=start == "live", credentials=theirs)
         except DatasetError as error:
             raise advised(error, request["dataset"]) from None
         except PipelineError as error:

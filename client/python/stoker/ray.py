@@ -28,7 +28,8 @@ class Producers(Cluster):
     The bytes are those that processes of this machine make: nodes need the same Python, packages
     and modules, and stoker; one that has others is refused. An actor that dies, with its node or
     alone, is started anew elsewhere, and what it had is made by others. Samples travel as the code
-    gives them: let it give uint8 where it can.
+    gives them: let it give uint8 where it can. Of a dataset without own code the daemon of each
+    node makes pictures (docs/how-to/cluster.md).
 
     Args:
         n: actors.

@@ -229,6 +229,7 @@ class _Template:
         from ..errors import DaemonUnavailable, Disconnected
         from .producer import Producer, say_place
         job = self._job
+        os.environ["STOKER_SOCKET"] = job["socket"]  # for code that asks a daemon
         say_place(number, job["count"])
         try:
             code = f"{job['code']} {number}" if job.get("apart") else job["code"]

@@ -40,6 +40,7 @@ class Remote:
 
     def make(self, seed: int, samples: Sequence[List[int]], pictures: Sequence[Any]) -> Made:
         """As of WORK; ``pictures``: for each sample what a Map gets, or None."""
+        self._maker.ahead(list(samples))
         return [self._one(seed, *each) for each in zip(samples, pictures)]
 
     def _one(self, seed: int, sample: List[int], picture: Any) -> Union[np.ndarray[Any, Any], str]:

@@ -118,6 +118,9 @@ class Maker:
     def __init__(self, call: Callable[[Any], Any], seeds: Seeds, record: Record) -> None:
         self._call, self._seeds, self._record = call, seeds, record
         self.sizes: Optional[List[int]] = getattr(record, "sizes", None)  # of each record's parts
+        # What is told of a group before its samples are made, if the code wants that.
+        self.ahead: Callable[[List[List[int]]], None] = getattr(
+            getattr(call, "__self__", None), "stoker_ahead", lambda samples: None)
 
     def make(self, sample: List[int], seed: int, given: Any) -> List[Any]:
         """The parts of its record, which the next one may write over. ``sample``: as in WORK:
@@ -249,6 +252,7 @@ class Producer(Attached):
 
     def _work(self, work: Any) -> None:
         group = Group(self._connection, self._tray, work)
+        self._maker.ahead(work["samples"])
         for place, sample in enumerate(work["samples"]):
             try:
                 parts = self._make(sample, work["seed"])
