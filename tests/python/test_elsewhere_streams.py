@@ -18,17 +18,17 @@ TRANSFORMS = [stoker.RandomResizedCrop(32), stoker.RandomHorizontalFlip(), stoke
               stoker.ToTensor(), stoker.Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4))]
 
 
-@pytest.fixture(name="other")
-def fixture_other(tmp_path_factory, monkeypatch):
+@pytest.fixture(name="other", scope="module")
+def fixture_other(tmp_path_factory):
     """The daemon of the actors' node."""
     daemon = RealDaemon(tmp_path_factory.mktemp("other"))
-    monkeypatch.setenv("STOKER_SOCKET", daemon.path)
     yield daemon
     assert daemon.stop() == 0
 
 
 @pytest.fixture(name="engine")
-def fixture_engine(tmp_path, other):
+def fixture_engine(tmp_path, other, monkeypatch):
+    monkeypatch.setenv("STOKER_SOCKET", other.path)
     return lambda count=2, local=0: own_elsewhere.Processes(count, local, tmp_path / "log")
 
 
@@ -60,6 +60,26 @@ def test_what_an_actor_had_that_died_comes_once(load, folder, engine, tmp_path):
     assert digest(load(folder, engine(), transforms=TRANSFORMS), between=kill) == wanted
 
 
+def test_a_daemon_of_another_node_that_died_costs_no_sample(load, folder, engine, tmp_path,
+                                                               monkeypatch):
+    wanted = digest(load(folder, None, transforms=TRANSFORMS))
+    other = RealDaemon(tmp_path)
+    monkeypatch.setenv("STOKER_SOCKET", other.path)
+
+    def kill(number):
+        if number == 2:
+            other.stop(signal.SIGKILL)
+    assert digest(load(folder, engine(1, local=1), transforms=TRANSFORMS), between=kill) == wanted
+
+
+def test_one_stream_for_all_trainers_whatever_reads_it(load, folder, engine):
+    def code(**more):
+        with load(folder, engine(1), transforms=TRANSFORMS, **more) as loader:
+            return loader._reader.request["dataset"]["code"]
+    assert code() == code(transport="path", priority=3, batch_size=2, inflight=1)
+    assert code() != code(exif_orientation=True) and code() != code(augment_seed=5)
+
+
 def test_a_state_goes_on_exactly(load, folder, engine):
     with load(folder, engine(), transforms=TRANSFORMS) as loader:
         iteration = iter(loader)
@@ -74,7 +94,7 @@ def test_a_state_goes_on_exactly(load, folder, engine):
     assert not rest
 
 
-def test_other_files_on_a_node_are_refused(load, folder, other, tmp_path):
+def test_other_files_on_a_node_are_refused(load, folder, engine, tmp_path):
     with load(folder, None, transforms=TRANSFORMS[:2], dtype="uint8") as loader:
         request, state = loader._reader.request, loader.state_dict()
     elsewhere = pictures(tmp_path / "train", each=6)

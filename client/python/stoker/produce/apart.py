@@ -15,12 +15,15 @@ from typing import Any, List, Sequence, Union
 
 import numpy as np
 
+from ..errors import DaemonUnavailable, Disconnected, Stopping, TooManyConnections
 from . import identity, shipping
 from .cluster import Job, Made
 from .producer import Maker, code_of, say_place, words_of
 from .seeds import Seeds, seed_later
 
 _PR_SET_PDEATHSIG = 1
+# A daemon that the code asks: a stream's, on this node.
+_GONE = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
 
 
 class Remote:
@@ -47,6 +50,8 @@ class Remote:
         try:
             given = None if picture is None else np.array(picture)  # it may write to it
             made = b"".join(self._maker.make(sample, seed, given))
+        except _GONE:
+            raise
         except Exception as error:
             return words_of(error)
         return np.frombuffer(made, np.uint8) if made else np.empty(0, np.uint8)
@@ -68,7 +73,10 @@ def _main() -> None:
             file.flush()
             if isinstance(answer, Exception):
                 return
-            answer = remote.make(*pickle.load(file))
+            try:
+                answer = remote.make(*pickle.load(file))
+            except _GONE as error:  # no fault of the sample: another actor makes it
+                answer = ChildProcessError(f"on {os.uname().nodename}: {error}")
 
 
 if __name__ == "__main__":

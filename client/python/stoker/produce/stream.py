@@ -7,6 +7,7 @@ nothing, is left to the trainer's node.
 """
 from __future__ import annotations
 
+import json
 import os
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -43,13 +44,14 @@ def split(connect: Callable[[], Connection], request: Mapping[str, Any],
                    step["name"])
     asked = {**request, "transforms": steps[:cut], "dtype": "uint8", "layout": "NHWC", "rank": 0,
              "world": 1, "batch_size": 1, "last_batch": "short", "inflight": 1, "prefetch": 1,
-             "pace": "free"}
+             "pace": "free", "accept_names": False}  # a resume must know the files' sizes
     for key in ("job", "one_hot"):
         asked.pop(key, None)
     with Loader(connect, asked, epochs=None, timeout=timeout) as loader:
         _check_fields(loader)
         size = list(loader.fields["image"].shape[:2])  # which a Source's pictures might not have
-        stream = Stream(loader._reader.request, loader.state_dict())
+        state = loader.state_dict()
+        stream = Stream(loader._reader.request, state)
         classes = len(loader.classes) or None
         samples = loader.samples
     part = [key for key in asked if key == "sampler" or key.startswith("subset_")]
@@ -57,7 +59,9 @@ def split(connect: Callable[[], Connection], request: Mapping[str, Any],
         whole = {key: value for key, value in asked.items() if key not in part}
         with Loader(connect, {**whole, "echo": 1}, epochs=None, timeout=timeout) as loader:
             samples = loader.samples
-    source = Source(stream, samples, gives="picture", classes=classes)
+    known = json.dumps([state[key] for key in ("digest", "description", "fingerprints")],
+                       sort_keys=True)
+    source = Source(stream, samples, gives="picture", classes=classes, version=known)
     source.name = os.path.basename(str(request["dataset"]["path"]).rstrip("/"))
     return source, [{"name": "CenterCrop", "size": size}, *steps[cut:]]
 
