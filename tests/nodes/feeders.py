@@ -16,6 +16,7 @@ import hashlib
 import importlib.util
 import itertools
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -260,6 +261,7 @@ def main():
     if options.trainer:
         Trainer(options.trainer, options.runs).run()
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     kind = cluster.inside()
     if not kind.startswith("network") or len(os.sched_getaffinity(0)) < 2:
         print(f"skipped: two processors and network namespaces are needed; nodes would be {kind}")
