@@ -75,7 +75,7 @@ def far(tmp_path, request):
 @needs_root
 def test_an_attach_does_not_look_at_each_file(spawn, far):
     daemon = spawn(fetchers=64)
-    far.answer(IN_ANY_CASE + 100)
+    far.answer(IN_ANY_CASE + 1000)  # some are asked for twice
     with daemon.connect() as peer:
         assert peer.attach(far.root, **WISH, epochs=0).name == "attached"
         assert "dataset_fingerprint" not in peer.attached

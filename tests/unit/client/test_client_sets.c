@@ -310,7 +310,7 @@ static void test_wrong_classes(void **state)
 		const char *words;
 	} cases[] = {
 		{-ECONNRESET, "closed the connection"},	       {-EIO, "because"},
-		{-EPROTO, "a class whose name is not a text"}, {-EPROTO, "a LISTING without end"},
+		{-EPROTO, "a LISTING of names that are not texts"}, {-EPROTO, "a LISTING without end"},
 		{-EPROTO, "it sends many messages"},
 	};
 	(void)state;
