@@ -309,8 +309,10 @@ static void test_wrong_classes(void **state)
 		int result;
 		const char *words;
 	} cases[] = {
-		{-ECONNRESET, "closed the connection"},	       {-EIO, "because"},
-		{-EPROTO, "a LISTING of names that are not texts"}, {-EPROTO, "a LISTING without end"},
+		{-ECONNRESET, "closed the connection"},
+		{-EIO, "because"},
+		{-EPROTO, "a LISTING of names that are not texts"},
+		{-EPROTO, "a LISTING without end"},
 		{-EPROTO, "it sends many messages"},
 	};
 	(void)state;
