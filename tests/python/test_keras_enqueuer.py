@@ -40,6 +40,10 @@ def numbers(batches, count):
     return [int(x[0, 0, 0]) for x, _, _ in taken], {int(y["pid"][0]) for _, y, _ in taken}
 
 
+def lives(pid):
+    return os.path.exists(f"/proc/{pid}")
+
+
 def test_batches_of_processes_in_order_over_epochs(run, caplog):
     sequence = code.Squares()
     batches = run(sequence)
@@ -65,6 +69,24 @@ def test_batches_of_any_shape_and_type(run):
         assert batch["x"].dtype == expected["x"].dtype
         assert np.array_equal(batch["x"], expected["x"])
         assert [part.tolist() for part in batch["parts"]] == [[index] * index, [index]]
+
+
+def test_sequences_one_after_the_other_leave_no_processes(near, tmp_path, monkeypatch):
+    """A program that fits many models, each with a sequence of its own: two wait for an epoch."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    makers = []
+    for number in range(4):
+        sequence = code.Squares()
+        sequence.epoch = number  # else the first one's processes make all batches
+        enqueuer = stoker.keras.OrderedEnqueuer(sequence, use_multiprocessing=True, node=near)
+        enqueuer.start(workers=2)
+        makers.append(numbers(enqueuer.get(), 8)[1])
+        enqueuer.stop()
+    until = time.monotonic() + 20
+    while any(map(lives, makers[0] | makers[1])) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [any(map(lives, some)) for some in makers] == [False, False, True, True], makers
 
 
 def test_a_producer_that_dies_is_said_and_its_batch_made_again(run, tmp_path, capfd):

@@ -7,6 +7,7 @@ thread at a time.
 from __future__ import annotations
 
 import logging
+import os
 import random
 import threading
 from collections import deque
@@ -24,6 +25,7 @@ from ..produce.sealing import SealedSource, opener, program_seed
 
 ENDLESS = 1 << 24  # batches of a dataset that says no number
 _IDLE_S = 30.0  # producers that nobody asks are kept so long
+_IDLE = 2  # and those of so many sequences: of training, and of validation
 _log = logging.getLogger("stoker")
 
 
@@ -99,11 +101,9 @@ class ByProducers:
         self._seed = program_seed()
         self._begun = 0  # streams
         self._said = False
-        self._idle: Optional[threading.Timer] = None
 
     def begin(self, order: Sequence[int]) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
+        _wake(self)
         self._order = order
         before, self._stream = self._stream, self._attach()
         if before is not None:
@@ -134,9 +134,11 @@ class ByProducers:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
-            self._idle = threading.Timer(_IDLE_S, self._source.close)
-            self._idle.daemon = True
-            self._idle.start()
+            _rest(self)
+
+    def close(self) -> None:
+        """Its producers end."""
+        self._source.close()
 
     def _attach(self) -> Loader:
         node = self._node = connect() if self._node is None else self._node
@@ -162,6 +164,49 @@ class ByProducers:
             _log.warning("a batch of %s is made in this process, since no producer gave it: %s",
                          type(self._sequence).__name__, error)
         return batch
+
+
+# Whose producers wait for a next epoch, the longest first, and what ends the wait.
+_idle: Dict[ByProducers, threading.Timer] = {}
+_idle_lock = threading.Lock()
+
+
+def _rest(by: ByProducers) -> None:
+    """A program may make one sequence after the other: what the earlier ones hold goes."""
+    timer = threading.Timer(_IDLE_S, _end, (by,))
+    timer.daemon = True
+    with _idle_lock:
+        _idle[by] = timer
+        over = list(_idle)[:-_IDLE]
+    timer.start()
+    for other in over:
+        _end(other)
+
+
+def _wake(by: ByProducers) -> None:
+    with _idle_lock:
+        timer = _idle.pop(by, None)
+    if timer is not None:
+        timer.cancel()
+
+
+def _end(by: ByProducers) -> None:
+    """Unless it was woken. With the lock: who wakes it waits until it has ended."""
+    with _idle_lock:
+        timer = _idle.pop(by, None)
+        if timer is not None:
+            timer.cancel()
+            by.close()
+
+
+def _forked() -> None:
+    """What waits is the parent's."""
+    global _idle_lock
+    _idle_lock = threading.Lock()
+    _idle.clear()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 class OwnByNumber:
