@@ -12,8 +12,10 @@
 #define PLACE "/memory/"
 #define DIGITS 32
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-/* Bytes that are read within some hundred microseconds. */
-#define MOMENT (2 << 20)
+/* Bytes that are read within some hundred microseconds, and within a second: a file in memory may
+ * claim any size and hold nothing. */
+#define MOMENT ((off_t)2 << 20)
+#define MOST ((off_t)1 << 30)
 
 bool sealed_file_is(const char *path, int fd)
 {
@@ -21,8 +23,10 @@ bool sealed_file_is(const char *path, int fd)
 	if (strncmp(path, PLACE, size) != 0 || strspn(path + size, "0123456789abcdef") != DIGITS ||
 	    path[size + DIGITS] != '/')
 		return false;
+	struct stat found;
 	int seals = fcntl(fd, F_GET_SEALS);
-	return seals >= 0 && (seals & SEALS) == SEALS;
+	return seals >= 0 && (seals & SEALS) == SEALS && fstat(fd, &found) == 0 &&
+	       found.st_size <= MOST;
 }
 
 int sealed_file_version(int fd, bool wait, struct storage_version *out)

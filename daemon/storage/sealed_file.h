@@ -12,7 +12,7 @@
 
 #include "storage/storage.h"
 
-/* Has the path that form, and is the descriptor of a file that is sealed? */
+/* Has the path that form, and is the descriptor of a file that is sealed, of at most 1 GiB? */
 bool sealed_file_is(const char *path, int fd);
 /* Find its version, which is its size and a digest of its content. Without `wait` -EAGAIN of a file
  * that takes more than a moment to read. 0 or a negative errno. */

@@ -74,6 +74,10 @@ static void test_large_ones_are_waited_for(void **state)
 	assert_int_equal(sealed_file_version(large, true, &version), 0);
 	assert_int_equal(version.size, 4 << 20);
 	close(large);
+	/* Read by nobody: a hole costs whom it comes from nothing. */
+	int hole = memory("abc", ((size_t)1 << 30) + 1, SEALS);
+	assert_false(sealed_file_is(PATH, hole));
+	close(hole);
 }
 
 int main(void)
