@@ -40,7 +40,7 @@ static void say_other(struct one_size *out, const struct dataset *dataset, uint6
 	char path[2][256];
 	dataset_path(dataset, first, path[0], sizeof(path[0]));
 	dataset_path(dataset, sample, path[1], sizeof(path[1]));
-	fault_say(&out->why, 0, "%s has %d x %d pixels, and %s %d x %d: add Resize, or a crop",
+	fault_say(&out->why, 0, "%s has %d x %d pixels, and %s %d x %d",
 		  quote_text(&quotes[0], path[0]), out->width, out->height,
 		  quote_text(&quotes[1], path[1]), width, height);
 	out->width = out->height = 0;

@@ -296,7 +296,7 @@ def test_refused(daemon, photos):
         assert "62" in answer.fields["text"] and "60" in answer.fields["text"]
         assert "lower batch_size" in answer.fields["text"]
         answer = peer.attach(photos, **STREAM, last_batch="wraps")
-        assert "pad or wrap" in answer.fields["text"]
+        assert "drop, pad, wrap" in answer.fields["text"]
         assert peer.attach(photos, **STREAM, last_batch="wrap", epochs=0,
                            epoch=2**32 - 1).name == "attached"
         assert peer.expect("end").fields["epoch"] == 2**32 - 1

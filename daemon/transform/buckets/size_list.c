@@ -46,7 +46,7 @@ int size_list_parse(struct parameter *out, const struct parameter_row *row,
 	struct parameter parsed = {0};
 	uint32_t count = value_kind(value) == VALUE_LIST ? value_count(value) : 0;
 	if (count > PARAMETER_SIZES_MAX)
-		return fault_say(fault, SIZE_LIST_E_VALUE, "'%s' has %u sizes, and can have %d",
+		return fault_say(fault, SIZE_LIST_E_VALUE, "'%s' has %u sizes, and may have %d",
 				 row->name, count, PARAMETER_SIZES_MAX);
 	for (uint32_t i = 0; i < count; i++) {
 		struct image_size size;
