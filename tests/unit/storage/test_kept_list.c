@@ -6,6 +6,7 @@
 #include "tests/unit/test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "storage/kept_list.h"
 
