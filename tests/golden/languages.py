@@ -638,7 +638,7 @@ JAVA_REASONS = {
     "held": "the program holds what the next batch needs",
     "closed": "the reader or batch was closed",
     "interrupted": "the thread was interrupted while it waited",
-    "other": "a newer daemon's, which this client does not know",
+    "unknown": "a newer daemon's, which this client does not know",
 }
 
 
@@ -671,7 +671,7 @@ def java_reasons():
     yield "    for (Reason one : values()) {"
     yield "      if (one.word.equals(word)) return one;"
     yield "    }"
-    yield "    return OTHER;"
+    yield "    return UNKNOWN;"
     yield "  }"
     yield "}"
 

@@ -116,7 +116,7 @@ public enum Reason {
   INTERRUPTED("interrupted"),
 
   /** A newer daemon's, which this client does not know. */
-  OTHER("other");
+  UNKNOWN("unknown");
 
   private final String word;
 
@@ -134,6 +134,6 @@ public enum Reason {
     for (Reason one : values()) {
       if (one.word.equals(word)) return one;
     }
-    return OTHER;
+    return UNKNOWN;
   }
 }
