@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* Not strcasecmp(), which depends on the locale. */
-static bool ending_fits(const char *name, const char *ending)
+static bool ending_fits_of(const char *name, size_t size, const char *ending)
 {
-	size_t size = strlen(name), ending_size = strlen(ending);
+	size_t ending_size = strlen(ending);
 	if (size < ending_size)
 		return false;
 	for (const char *at = name + size - ending_size; *at; at++, ending++) {
@@ -19,12 +19,19 @@ static bool ending_fits(const char *name, const char *ending)
 	return true;
 }
 
+static bool ending_fits(const char *name, const char *ending)
+{
+	return ending_fits_of(name, strlen(name), ending);
+}
+
+/* Asked of each name of a large folder. */
 bool ending_is_image(const char *name)
 {
 	static const char *const endings[] = {".jpg", ".jpeg", ".png",	".ppm", ".bmp",
 					      ".pgm", ".tif",  ".tiff", ".webp"};
+	const size_t size = strlen(name);
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		if (ending_fits(name, endings[i]))
+		if (ending_fits_of(name, size, endings[i]))
 			return true;
 	}
 	return false;
