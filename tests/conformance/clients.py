@@ -441,12 +441,17 @@ def rust_training():
     return [str(MADE / "rust" / "debug" / "examples" / "train")]
 
 
+def node_training():
+    return [tool("node"), str(node_folder() / "example" / "train.js")]
+
+
 # Examples that can be killed: DATASET STATE [BATCHES [STEP_MS]] (test_training.py).
 TRAINING = {
     "c": lambda: [str(BUILD / "client" / "c" / "train")],
     "cpp": functools.partial(of_meson, "train_cpp"),
     "go": go_training,
     "rust": rust_training,
+    "node": node_training,
 }
 EXAMPLES = {"cpp": cpp_example, "rust": rust_example, "java": java_example}
 PROGRAMS = {"go": go_program, "java": java_program, "rust": rust_program, "cpp": cpp_program,
