@@ -292,7 +292,7 @@ def js():
 
 
 TS_TREES = {"dataset": "string | Uint8Array | Dataset", "transforms": "readonly Transform[]",
-            "sampler": "Sampler", "fields": "readonly string[]"}
+            "sampler": "Sampler", "fields": "readonly string[]", "secret": "string | Uint8Array"}
 
 
 # Keys of a dataset that are one of a few words.

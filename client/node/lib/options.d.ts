@@ -205,7 +205,7 @@ export interface AttachOptions {
   /** Digest of the description in the resume token. */
   expectDescription?: string;
   /** Of a dataset of kind code: 16 bytes that its producers show, too. */
-  secret?: string;
+  secret?: string | Uint8Array;
   /** Begin where this token says; it must be of the same stream. */
   token?: Token | FirstToken;
 }

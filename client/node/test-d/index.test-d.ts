@@ -56,6 +56,7 @@ expectType<Promise<void>>(loop());
 expectType<string>(formatToken(reader.token));
 expectType<Token>(parseToken("{}"));
 expectAssignable<AttachOptions>({ dataset: "/a", batchSize: 1, token: parseToken("{}") });
+expectAssignable<AttachOptions>({ dataset: "/a", batchSize: 1, secret: new Uint8Array(16) });
 expectError(parseToken({}));
 
 // Words of options are closed.
