@@ -441,6 +441,14 @@ def rust_training():
     return [str(MADE / "rust" / "debug" / "examples" / "train")]
 
 
+def java_training():
+    """Compiled beforehand, for it is started often."""
+    client, out = java_classes(), str(MADE / "java")
+    make(str(jdk() / "javac"), "-Xlint:all", "-Werror", "--release", str(JAVA_LEAST), "-cp", out,
+         "-d", out, str(ROOT / "client" / "java" / "example" / "Train.java"), folder=ROOT)
+    return [*client, "Train"]
+
+
 def node_training():
     return [tool("node"), str(node_folder() / "example" / "train.js")]
 
@@ -450,6 +458,7 @@ TRAINING = {
     "c": lambda: [str(BUILD / "client" / "c" / "train")],
     "cpp": functools.partial(of_meson, "train_cpp"),
     "go": go_training,
+    "java": java_training,
     "rust": rust_training,
     "node": node_training,
 }
