@@ -20,6 +20,11 @@ def binary():
     return max(found, key=lambda path: path.stat().st_mtime) if found else None
 
 
+def answers(path):
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(path) == 0
+
+
 class RealDaemon:
     def __init__(self, folder, *flags):
         self.path = str(Path(folder) / "stokerd.sock")
@@ -37,9 +42,8 @@ class RealDaemon:
         for _ in range(500):
             if self.process.poll() is not None:
                 raise AssertionError(self.process.stderr.read().decode())
-            with socket.socket(socket.AF_UNIX) as probe:
-                if probe.connect_ex(self.path) == 0:
-                    return
+            if all(map(answers, (self.path, self.control))):
+                return
             time.sleep(0.01)
         raise AssertionError("stokerd does not listen")
 
