@@ -9,6 +9,7 @@
 #include "dataset/dataset.h"
 #include "dataset/index.h"
 
+#define COUNT_STEP 64			/* pictures: the listing counts them in such steps */
 #define CHARGE_STEP ((int64_t)16 << 10) /* what a tree holds is charged in such steps */
 
 /* -- what all trees share --------------------------------------------------------------------- */
@@ -207,19 +208,29 @@ static int tree_add_node(struct folder_tree *tree, char *path, const uint64_t id
 		free(path);
 		return -ENOMEM;
 	}
-	*node = (struct folder_node){.path = path, .id = {id[0], id[1]}, .parent = parent};
+	*node = (struct folder_node){
+		.path = path, .path_size = strlen(path), .id = {id[0], id[1]}, .parent = parent};
 	tree->nodes[tree->node_count++] = node;
 	if (tree->node_count > INDEX_DIRECTORIES_MAX)
 		return fault_say(&tree->fault, DATASET_E_OPEN,
 				 "more than %u folders in one class: put their files into fewer",
 				 INDEX_DIRECTORIES_MAX);
-	return tree_hold(tree, sizeof(*node) + strlen(path) + 2 * PIECE);
+	return tree_hold(tree, sizeof(*node) + node->path_size + 2 * PIECE);
 }
 
-static int tree_add_file(struct folder_tree *tree, struct folder_node *node,
-			 const struct storage_entry *entry)
+/* The listing's count is shared by the threads of all trees: each adds COUNT_STEP pictures at once.
+ */
+static void tree_count_found(struct folder_tree *tree)
 {
-	size_t size = strlen(entry->name) + 1;
+	atomic_fetch_add_explicit(&tree->listing->progress->found, tree->uncounted,
+				  memory_order_relaxed);
+	tree->uncounted = 0;
+}
+
+/* `size` is that of its name, with the end. */
+static int tree_add_file(struct folder_tree *tree, struct folder_node *node,
+			 const struct storage_entry *entry, size_t size)
+{
 	if (ARRAY_RESERVE(node->files, node->file_capacity, node->file_count + 1) ||
 	    ARRAY_RESERVE(node->names, node->names_capacity, node->names_size + size))
 		return -ENOMEM;
@@ -229,7 +240,8 @@ static int tree_add_file(struct folder_tree *tree, struct folder_node *node,
 	tree->unsized = tree->unsized || !entry->sized;
 	tree->later = tree->later || entry->later;
 	node->names_size += size;
-	atomic_fetch_add_explicit(&tree->listing->progress->found, 1, memory_order_relaxed);
+	if (++tree->uncounted == COUNT_STEP)
+		tree_count_found(tree);
 	return tree_hold(tree, sizeof(struct folder_file) + size);
 }
 
@@ -268,7 +280,8 @@ static int tree_take_file(struct folder_tree *tree, struct folder_node *node,
 			  const struct storage_entry *entry)
 {
 	int result = 0;
-	if (strlen(node->path) + 1 + strlen(entry->name) >= INDEX_PATH_MAX) {
+	size_t size = strlen(entry->name) + 1;
+	if (node->path_size + size >= INDEX_PATH_MAX) {
 		free(tree_join(tree, node->path, entry->name, &result));
 		return result;
 	}
@@ -278,7 +291,7 @@ static int tree_take_file(struct folder_tree *tree, struct folder_node *node,
 	if (entry->link && !tree->linked)
 		sources_add_mark(&tree->sources, SOURCE_LINK, "", 0);
 	tree->linked = tree->linked || entry->link;
-	return tree_add_file(tree, node, entry);
+	return tree_add_file(tree, node, entry, size);
 }
 
 static bool tree_see_entry(void *context, const struct storage_entry *entry)
@@ -299,7 +312,8 @@ static bool tree_wants(void *context, const char *name)
 	const struct dataset_progress *progress = tree->listing->progress;
 	return ending_is_image(name) &&
 	       (!progress->names ||
-		atomic_load_explicit(&progress->found, memory_order_relaxed) < DATASET_NAMES_ABOVE);
+		atomic_load_explicit(&progress->found, memory_order_relaxed) + tree->uncounted <
+			DATASET_NAMES_ABOVE);
 }
 
 /* A list that is kept has the id that a folder had when its parent was listed: another file system
@@ -356,6 +370,7 @@ static int tree_list_node(struct folder_tree *tree, struct folder_node *node)
 	};
 	int result = folder_list(tree->listing, node->path, &tree->sources, &taker, &tree->fault);
 	result = result ? result : tree->result;
+	tree_count_found(tree);
 	if (!result)
 		node_sort_files(node);
 	return result;

@@ -44,6 +44,7 @@ struct folder_file {
 /* A folder of the tree. */
 struct folder_node {
 	char *path; /* owned; relative to the root */
+	size_t path_size;
 	uint64_t id[2];
 	const struct folder_node *parent; /* NULL: the tree's own folder */
 	char *names;			  /* owned: each terminated */
@@ -75,6 +76,7 @@ struct folder_tree {
 	struct endings endings;
 	struct sources sources;	 /* its folders */
 	int64_t held, uncharged; /* bytes; and those of them that are not charged yet */
+	uint64_t uncounted;	 /* pictures that the listing's count lacks */
 };
 
 /* List the folder `top`, which has this id, and what lies below it. The tree is valid even if its
