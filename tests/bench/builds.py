@@ -5,7 +5,7 @@
 
 Rows: images a second of one trainer (1 and 2 workers) and of three trainers on one stream, CPU time
 of the loop thread a sample, and the hand-over of a batch, p50 and p99, with a core free and with
-all workers busy. With --formats instead: the CPU time of the daemon a sample, in the first epoch
+all workers busy, and the time of an attach to a dataset that is open. With --formats instead: the CPU time of the daemon a sample, in the first epoch
 and in later ones, of JPEGs and of PNGs and WebPs made of them. The ratio is NEW / OLD, round by
 round; its median and spread are printed.
 """
@@ -16,6 +16,7 @@ import pathlib
 import statistics
 import sys
 import tempfile
+import time
 
 from PIL import Image
 
@@ -27,6 +28,7 @@ from machine import Stokerd, cpu_seconds, model  # noqa: E402
 from trainers import attached, rates_of  # noqa: E402
 
 FORMAT_SAMPLES = 150  # of each made folder
+ATTACHES = 200
 
 
 def loop_seconds(pid):
@@ -60,6 +62,20 @@ def latency(options, build, workers, busy):
         figures = handover.measure(options, daemon)
         trainer.number()
         return figures
+
+
+def attach_time(build, data):
+    """p50 in us from the call that makes a loader of an open dataset to its return."""
+    took = []
+    options = {"batch_size": 16, "epochs": 1, "transforms": [stoker.RandomResizedCrop(224)]}
+    with Stokerd(build, 1) as daemon, stoker.connect(str(daemon.socket)) as node:
+        with node.loader(str(data), **options):
+            for seed in range(ATTACHES):
+                begin = time.perf_counter()
+                loader = node.loader(str(data), seed=seed, **options)
+                took.append(time.perf_counter() - begin)
+                loader.close()
+    return statistics.median(took) * 1e6
 
 
 def folders_of(data, home):
@@ -112,6 +128,7 @@ def measure(options, build):
         what = "workers busy" if busy else "a core free"
         figures[f"hand-over, {what}: p50 us"] = p50
         figures[f"hand-over, {what}: p99 us"] = p99
+    figures["attach: p50 us"] = attach_time(build, options.data)
     return figures
 
 
