@@ -19,9 +19,13 @@ bool column_reserved(const char *name, size_t size, enum column_kind *out)
 		const char *name;
 		enum column_kind kind;
 	} reserved[] = {
-		{"weight", COLUMN_NUMBERS},   {"mask", COLUMN_MASK},
-		{COLUMN_MASK16, COLUMN_MASK}, {"boxes", COLUMN_BOXES},
-		{"points", COLUMN_POINTS},    {COLUMN_INSTANCES_NAME, COLUMN_INSTANCES},
+		{"weight", COLUMN_NUMBERS},
+		{"mask", COLUMN_MASK},
+		{COLUMN_MASK16, COLUMN_MASK},
+		{COLUMN_PANOPTIC, COLUMN_MASK},
+		{"boxes", COLUMN_BOXES},
+		{"points", COLUMN_POINTS},
+		{COLUMN_INSTANCES_NAME, COLUMN_INSTANCES},
 	};
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
 		if (strlen(reserved[i].name) != size || memcmp(reserved[i].name, name, size) != 0)
@@ -322,6 +326,33 @@ const float *column_list(const struct column *column, uint64_t row, uint32_t *co
 	const uint8_t *numbers = column_row(column, row, &size);
 	*count_out = (uint32_t)(size / sizeof(float));
 	return (const float *)(const void *)numbers; /* rows are of whole floats */
+}
+
+unsigned column_mask_bytes(const struct column *column)
+{
+	return strcmp(column->name, COLUMN_PANOPTIC) == 0 ? 4
+	       : strcmp(column->name, COLUMN_MASK16) == 0 ? 2
+							  : 1;
+}
+
+const struct column *columns_numbers(const struct columns *columns, const char *name)
+{
+	for (unsigned i = 0; i < columns->count; i++) {
+		const struct column *column = &columns->column[i];
+		if (column->kind == COLUMN_NUMBERS && !column->numbers.real &&
+		    strcmp(column->name, name) == 0)
+			return column;
+	}
+	return NULL;
+}
+
+bool column_has_number(const struct column *column, uint64_t row, int64_t number)
+{
+	const struct labels *labels = &column->numbers;
+	for (uint32_t i = 0; i < labels->count; i++)
+		if (number_list_at(&labels->numbers, row * labels->count + i) == number)
+			return true;
+	return false;
 }
 
 const char *column_path(const struct column *column, uint64_t row, size_t *size_out)

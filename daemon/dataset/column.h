@@ -21,7 +21,9 @@
 #define COLUMN_NAME_MAX 16			/* the final NUL included, as in a ring's header */
 
 #define COLUMN_INSTANCES_NAME "instances"
-#define COLUMN_MASK16 "mask16" /* a mask whose numbers have 16 bits */
+#define COLUMN_MASK16 "mask16"	     /* a mask whose numbers have 16 bits */
+#define COLUMN_PANOPTIC "panoptic"   /* a mask of COCO's: R + 256 G + 65536 B is an id */
+#define COLUMN_SEGMENTS "segment_id" /* the target that names the ids of a panoptic mask */
 
 enum column_kind {
 	COLUMN_NUMBERS,
@@ -65,7 +67,7 @@ enum {
 	COLUMN_E_BAD = 1, /* a row does not fit the columns; the words say why */
 };
 
-/* Is this one of the names that imply a kind: weight, mask, boxes, points, instances? */
+/* Is this one of the names that imply a kind: weight, mask, boxes and the like? */
 bool column_reserved(const char *name, size_t size, enum column_kind *out);
 /* An empty cell of such a column. */
 struct cell cell_of(const char *name, enum column_kind kind);
@@ -95,6 +97,12 @@ void column_read(const struct column *column, uint64_t row, void *out);
 const struct column *columns_boxes(const struct columns *columns);
 /* One row's boxes or points, as long as the column lives; `count_out` numbers. */
 const float *column_list(const struct column *column, uint64_t row, uint32_t *count_out);
+/* Bytes of a number of a mask: 1, of mask16 2, of panoptic 4. */
+unsigned column_mask_bytes(const struct column *column);
+/* The column of numbers of that name; NULL: there is none of whole numbers. */
+const struct column *columns_numbers(const struct columns *columns, const char *name);
+/* Is it one of the row's whole numbers? */
+bool column_has_number(const struct column *column, uint64_t row, int64_t number);
 /* The path of a mask, not terminated. */
 const char *column_path(const struct column *column, uint64_t row, size_t *size_out);
 /* One row's list of instances, as long as the column lives. */

@@ -259,8 +259,9 @@ static int json_targets(struct row *row, const json_t *targets, struct fault *fa
 /* Everything besides path and label. */
 static int json_cells(struct row *row, const json_t *object, struct fault *fault)
 {
-	static const char *const names[] = {"weight", "mask",	COLUMN_MASK16,
-					    "boxes",  "points", COLUMN_INSTANCES_NAME};
+	static const char *const names[] = {
+		"weight", "mask",   COLUMN_MASK16,	  COLUMN_PANOPTIC,
+		"boxes",  "points", COLUMN_INSTANCES_NAME};
 	int r = 0;
 	row->cell_count = row->number_count = 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {
@@ -335,6 +336,7 @@ static int json_look_for_unused(struct row *row, const json_t *object, struct fa
 				     "weight",
 				     "mask",
 				     COLUMN_MASK16,
+				     COLUMN_PANOPTIC,
 				     "boxes",
 				     "points",
 				     COLUMN_INSTANCES_NAME,

@@ -8,11 +8,11 @@
  *	tsv	path[<TAB>label...]	if a field of the first line is "path", that line is a
  *					header as in csv
  *	csv	RFC 4180. The first line names the columns: "path" is required; "weight",
- *		"mask", "mask16", "boxes", "points" are those columns, "targets.NAME" is column
- *		NAME, all others are labels, or, with a `label_name`, only that one is. Numbers
- *		within a field are separated by blanks.
+ *		"mask", "mask16", "panoptic", "boxes", "points" are those columns,
+ *		"targets.NAME" is column NAME, all others are labels, or, with a `label_name`,
+ *		only that one is. Numbers within a field are separated by blanks.
  *	jsonl	{"path": "...", "label": 1}, the label a number, a list of numbers or a class
- *		name. Optional: "weight": 1.0, "mask" or "mask16": "path",
+ *		name. Optional: "weight": 1.0, "mask", "mask16" or "panoptic": "path",
  *		"boxes": [[x0, y0, x1, y1], ...], "points": [[x, y], ...],
  *		"instances": a list of COCO's segmentations: lists of polygons [x, y, x, y, ...],
  *		or {"size": [height, width], "counts": run lengths, packed or one by one},

@@ -77,6 +77,7 @@ struct codec_header {
 	bool alpha;	      /* Pillow's convert("RGBA") may find pixels that are not opaque */
 	bool inks;	      /* CMYK, which cannot be a mask */
 	bool clips;	      /* grey of 16 bits, of which what is above 255 is read as 255 */
+	bool ids;	      /* colours of 8 bits without loss, as COCO's panoptic ids */
 	bool scales;	      /* read() can decode at 1/2, 1/4 and 1/8 of the size */
 	struct image_form form; /* if wide pixels were asked for: what read() gives */
 };

@@ -393,6 +393,11 @@ bool decoder_has_alpha(const struct decoder *decoder)
 	return decoder->codec && decoder->stored.alpha;
 }
 
+bool decoder_has_ids(const struct decoder *decoder)
+{
+	return decoder->codec && decoder->stored.ids;
+}
+
 bool decoder_clips(const struct decoder *decoder)
 {
 	return decoder->codec && decoder->stored.clips;

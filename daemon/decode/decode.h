@@ -134,6 +134,9 @@ int decoder_read(struct decoder *decoder, struct rect need, struct image *out, s
 /* Has the image begun an alpha channel, or a colour that stands for transparent pixels? */
 bool decoder_has_alpha(const struct decoder *decoder);
 
+/* Is the image begun a PNG of colours of 8 bits, of which each may be an id? */
+bool decoder_has_ids(const struct decoder *decoder);
+
 /* Is the image begun grey of 16 bits, of which values above 255 are read as 255? */
 bool decoder_clips(const struct decoder *decoder);
 

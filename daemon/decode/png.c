@@ -406,6 +406,7 @@ static int png_begin(void *state, const struct codec_input *input, struct codec_
 	out->orientation = 1;
 	out->alpha = png_has_alpha(&file);
 	out->clips = input->data[24] == 16 && input->data[PNG_FILE_COLOUR_TYPE] == 0;
+	out->ids = input->data[24] == 8 && channels_of(input->data[PNG_FILE_COLOUR_TYPE]) >= 3;
 	if (input->form.type && input->data[24] != 16)
 		return codec_refuse_wide(input, "PNG", "8 bits a sample or less", fault);
 	if (input->form.type)

@@ -240,14 +240,14 @@ void pipeline_mix(const struct pipeline *pipeline, const struct draw_key *key, v
 
 /*
  * As pipeline_draw() and pipeline_apply(), with the same draws, for the mask of a picture of this
- * size: nearest pixels, no colours. `scratch` is not the picture's. `out` gets one byte a pixel,
- * the first channel of `image`; if the mask is `wide` two, with the second channel above it unless
- * all three are equal.
+ * size: nearest pixels, no colours. `scratch` is not the picture's. `out` gets a number of so
+ * many `bytes` a pixel: 1: the first channel of `image`; 2: with the second channel above it unless
+ * all three are equal; 4: of all three, the first lowest.
  */
 int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *key, int32_t width,
 		       int32_t height, struct pipeline_scratch *scratch, struct rect *need_out,
 		       struct fault *fault);
 int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *image,
-			struct pipeline_scratch *scratch, bool wide, void *out);
+			struct pipeline_scratch *scratch, unsigned bytes, void *out);
 
 #endif

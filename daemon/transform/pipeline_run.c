@@ -229,29 +229,32 @@ int pipeline_draw_mask(const struct pipeline *pipeline, const struct draw_key *k
 }
 
 /* The numbers of packed pixels. */
-static void mask_numbers(const uint8_t *pixels, size_t count, bool wide, void *out)
+static void mask_numbers(const uint8_t *pixels, size_t count, unsigned bytes, void *out)
 {
-	uint8_t *bytes = out;
+	uint8_t *small = out;
 	uint16_t *words = out;
-	for (size_t i = 0; i < count && !wide; i++)
-		bytes[i] = pixels[3 * i];
-	for (size_t i = 0; i < count && wide; i++, pixels += 3)
+	int32_t *ids = out;
+	for (size_t i = 0; i < count && bytes == 1; i++)
+		small[i] = pixels[3 * i];
+	for (size_t i = 0; i < count && bytes == 2; i++, pixels += 3)
 		words[i] = (uint16_t)(pixels[0] | (pixels[0] == pixels[2] ? 0 : pixels[1] << 8));
+	for (size_t i = 0; i < count && bytes == 4; i++, pixels += 3)
+		ids[i] = pixels[0] | pixels[1] << 8 | pixels[2] << 16;
 }
 
 int pipeline_apply_mask(const struct pipeline *pipeline, const struct image *image,
-			struct pipeline_scratch *scratch, bool wide, void *out)
+			struct pipeline_scratch *scratch, unsigned bytes, void *out)
 {
-	const struct output bytes = {.type = OUTPUT_UINT8,
-				     .width = pipeline->output.width,
-				     .height = pipeline->output.height};
-	size_t count = (size_t)bytes.width * (size_t)bytes.height;
+	const struct output colours = {.type = OUTPUT_UINT8,
+				       .width = pipeline->output.width,
+				       .height = pipeline->output.height};
+	size_t count = (size_t)colours.width * (size_t)colours.height;
 	int r = buffer_reserve(&scratch->mask, 3 * count);
 	if (r == 0)
-		r = passes_run(&scratch->passes, &scratch->steps, image, &bytes, scratch->mask.data,
-			       NULL);
+		r = passes_run(&scratch->passes, &scratch->steps, image, &colours,
+			       scratch->mask.data, NULL);
 	if (r == 0)
-		mask_numbers(scratch->mask.data, count, wide, out);
+		mask_numbers(scratch->mask.data, count, bytes, out);
 	buffer_trim(&scratch->mask, BUFFER_KEEP);
 	return r;
 }

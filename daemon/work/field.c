@@ -234,6 +234,7 @@ static int fields_add_label(struct fields *fields, const struct dataset *dataset
 static int fields_add_column(struct fields *fields, const struct column *column, unsigned number,
 			     const struct pipeline *pipeline, struct fault *fault)
 {
+	static const char *const dtypes[] = {[1] = "uint8", [2] = "uint16", [4] = "int32"};
 	bool plain = column->kind == COLUMN_NUMBERS || column->kind == COLUMN_BYTES;
 	if (!plain && pipeline_bars(pipeline))
 		return fault_say(fault, FIELD_E_CHOICE,
@@ -245,9 +246,15 @@ static int fields_add_column(struct fields *fields, const struct column *column,
 		uint32_t size[2];
 		pipeline_size(pipeline, size);
 		fields->mask = fields->count;
-		const bool wide = strcmp(column->name, COLUMN_MASK16) == 0;
-		field_add_views(fields, column->name, wide ? "uint16" : "uint8", 2, size,
-				(size_t)size[0] * size[1] * (wide ? 2 : 1));
+		const unsigned bytes = column_mask_bytes(column);
+		if (bytes == 4 && fields->partners == TILES - 1)
+			return fault_say(fault, FIELD_E_CHOICE,
+					 "fields: Mosaic cannot join '%s', whose ids may be the "
+					 "same in two of its four pictures: list the fields that "
+					 "you want, without it",
+					 column->name);
+		field_add_views(fields, column->name, dtypes[bytes], 2, size,
+				(size_t)size[0] * size[1] * bytes);
 		fields->columns[at] = number;
 		return 0;
 	}

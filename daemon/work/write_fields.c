@@ -68,10 +68,41 @@ void write_annotations(const struct job *job, uint64_t sample, uint32_t view, in
 	}
 }
 
-/* Are the numbers of the mask to have 16 bits? */
-static bool mask_is_wide(const struct job *job)
+/* Bytes of a number of the mask. */
+static unsigned mask_bytes(const struct job *job)
 {
-	return strcmp(field_column(job, job->recipe->fields.mask)->name, COLUMN_MASK16) == 0;
+	return column_mask_bytes(field_column(job, job->recipe->fields.mask));
+}
+
+static int32_t mask_id(const uint8_t pixel[3])
+{
+	return pixel[0] | pixel[1] << 8 | pixel[2] << 16;
+}
+
+/* Check that each pixel that is needed has an id that the row names, if it names them. */
+static int mask_check_ids(const struct job *job, uint64_t sample, const struct image *image,
+			  struct rect need, struct fault *fault)
+{
+	const struct column *segments =
+		columns_numbers(dataset_columns(job->recipe->dataset), COLUMN_SEGMENTS);
+	int32_t known = 0; /* 0 is of no segment */
+	for (int32_t y = need.y; segments && y < need.y + need.height; y++) {
+		const uint8_t *pixel = image->pixels + (size_t)(y - image->area.y) * image->stride +
+				       (size_t)(need.x - image->area.x) * 3;
+		for (int32_t x = need.x; x < need.x + need.width; x++, pixel += 3) {
+			const int32_t id = mask_id(pixel);
+			if (id == known)
+				continue;
+			if (id && !column_has_number(segments, sample, id))
+				return fault_say(fault, DECODE_E_UNSUPPORTED,
+						 "the mask's pixel (%d, %d) has the id %d, which "
+						 "is not in the row's " COLUMN_SEGMENTS
+						 ": is it the mask of another picture?",
+						 x, y, id);
+			known = id;
+		}
+	}
+	return 0;
 }
 
 /* Check that each pixel that is needed is a number of so many bits. */
@@ -108,7 +139,7 @@ void write_mask(struct job *job, uint64_t sample, const struct buffer *file, uin
 {
 	const struct job_recipe *recipe = job->recipe;
 	const struct draw_key key = draw_view(&job->key, view);
-	const bool wide = mask_is_wide(job);
+	const unsigned bytes = mask_bytes(job);
 	int32_t own_width, own_height;
 	struct rect need;
 	struct image image;
@@ -124,6 +155,13 @@ void write_mask(struct job *job, uint64_t sample, const struct buffer *file, uin
 			  own_width, own_height, width, height);
 		return;
 	}
+	if (bytes == 4 && !decoder_has_ids(decoder)) {
+		job->outcome = outcome_of_decode(DECODE_E_UNSUPPORTED);
+		fault_say(&job->fault, 1,
+			  "a panoptic mask is a PNG whose colours of 8 bits are ids, R + 256 G + "
+			  "65536 B, and this picture is not: save it so, or call the column mask");
+		return;
+	}
 	decoder_set_mask(decoder);
 	r = *scratch ? 0 : pipeline_scratch_new(scratch);
 	if (r == 0)
@@ -136,11 +174,12 @@ void write_mask(struct job *job, uint64_t sample, const struct buffer *file, uin
 		return;
 	r = decoder_read(decoder, need, &image, &job->fault);
 	if (r == 0)
-		r = mask_check(decoder, &image, need, wide, &job->fault);
+		r = bytes == 4 ? mask_check_ids(job, sample, &image, need, &job->fault)
+			       : mask_check(decoder, &image, need, bytes == 2, &job->fault);
 	job->outcome = outcome_of_decode(r);
 	if (job->outcome == JOB_DONE)
 		job->outcome = outcome_of_pipeline(
-			pipeline_apply_mask(recipe->pipeline, &image, *scratch, wide,
+			pipeline_apply_mask(recipe->pipeline, &image, *scratch, bytes,
 					    field_view(job, recipe->fields.mask, view)));
 }
 
@@ -246,7 +285,7 @@ void write_tile(struct job *job, uint32_t number, const struct job *from)
 	const struct fields *fields = &job->recipe->fields;
 	write_tile_image(job, from);
 	if (fields->mask)
-		tile_copy(&from->tile, mask_is_wide(job) ? 2 : 1, from->field[fields->mask],
+		tile_copy(&from->tile, mask_bytes(job), from->field[fields->mask],
 			  job->field[fields->mask]);
 	if (fields->classes)
 		write_tile_label(job, from);

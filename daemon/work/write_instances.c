@@ -154,7 +154,7 @@ static void draw_all(struct job *job, struct drawing *drawing, uint32_t most,
 			continue;
 		const struct image image = pixels_of_maps(drawing);
 		job->outcome = outcome_of_pipeline(
-			pipeline_apply_mask(pipeline, &image, scratch, true, numbers));
+			pipeline_apply_mask(pipeline, &image, scratch, sizeof(*numbers), numbers));
 		if (job->outcome == JOB_DONE)
 			write_planes(numbers, plane, count, out + first * plane);
 	}

@@ -235,10 +235,88 @@ def test_one_mask_will_do(daemon, tmp_path):
     path.write_text(json.dumps({"path": "i.png", "mask": "i.png", "mask16": "i.png"}) + "\n")
     with daemon.connect() as peer:
         answer = peer.attach(path, **STREAM)
-        assert answer.name == "error" and "mask and mask16" in answer.fields["text"], answer
+        assert answer.name == "error" and "two of mask, mask16" in answer.fields["text"], answer
     table = tmp_path / "m.csv"
     table.write_text("path,mask16\ni.png,i.png\n")
     with daemon.connect() as peer:
         answer = peer.attach(table, **STREAM)
         assert answer.name == "attached", answer
         assert peer.ring.read([[0, 1]])["mask16"].dtype == numpy.uint16
+
+
+def panoptic(below=1 << 24):
+    """Ids of all 24 bits, and the picture of them."""
+    ids = RANDOM.integers(1, below, SIZE[::-1], dtype=numpy.int32)
+    ids[0, :3] = 0
+    return ids, PIL.Image.fromarray(numpy.stack([ids, ids >> 8, ids >> 16], 2).astype(numpy.uint8))
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_panoptic_ids(read, tmp_path, mode):
+    """R + 256 G + 65536 B of each pixel, as panopticapi's rgb2id(), through nearest pixels."""
+    ids, picture = panoptic()
+    picture.convert(mode).save(tmp_path / "ids.png")
+    got = read("ids.png", "panoptic")
+    assert got.dtype == numpy.int32
+    numpy.testing.assert_array_equal(got, ids)
+    moved = read("ids.png", "panoptic", transforms=[
+        {"name": "Pad", "padding": 1, "fill": 9}, {"name": "CenterCrop", "size": [10, 8]},
+        {"name": "RandomHorizontalFlip", "p": 1.0}, {"name": "Resize", "size": [20, 16]}])
+    frame = numpy.pad(ids, 1)[:, 5:13][:, ::-1]
+    numpy.testing.assert_array_equal(moved, frame.repeat(2, 0).repeat(2, 1))
+    turned = read("ids.png", "panoptic", transforms=[
+        {"name": "RandomRotation", "degrees": [30.0, 30.0], "interpolation": "bilinear"}])
+    assert set(turned.ravel().tolist()) <= {0, *ids.ravel().tolist()}
+
+
+@pytest.mark.parametrize("name", ["grey.png", "palette.png", "large.png", "colours.bmp",
+                                  "grey.jpg"])
+def test_what_has_no_panoptic_ids(read, tmp_path, name):
+    """Other pictures, whose colours are numbers or not those that were saved."""
+    picture, options = (SAME.get(name) or NONE[name])()
+    picture.save(tmp_path / name, **options)
+    assert "a PNG whose colours of 8 bits are ids" in read(name, "panoptic")
+
+
+def test_colours_of_sixteen_bits_have_no_panoptic_ids(read, tmp_path):
+    row = struct.pack(">H", 5) * (3 * SIZE[0])
+    (tmp_path / "wide.png").write_bytes(png_of(2, 16, [row] * SIZE[1]))
+    assert "a PNG whose colours of 8 bits are ids" in read("wide.png", "panoptic")
+
+
+def test_an_id_that_the_row_does_not_name(daemon, tmp_path):
+    """It makes a bad sample where it is shown; 0 is of no segment and needs no name."""
+    PIL.Image.new("RGB", SIZE).save(tmp_path / "i.png")
+    ids = numpy.zeros(SIZE[::-1], numpy.int32)
+    ids[2:, 4:] = 70000
+    ids[3, 15] = 300
+    PIL.Image.fromarray(numpy.stack([ids, ids >> 8, ids >> 16], 2).astype(numpy.uint8)).save(
+        tmp_path / "ids.png")
+    path, row = tmp_path / "m.jsonl", {"path": "i.png", "panoptic": "ids.png"}
+
+    def read(named, transforms=()):
+        path.write_text(json.dumps({**row, "targets": {"segment_id": named}}) + "\n")
+        with daemon.connect() as peer:
+            # The names are the row's, whether the stream has them or not.
+            answer = peer.attach(path, **{**STREAM, "transforms": [*transforms]},
+                                 fields=["panoptic"])
+            assert answer.name == "attached", answer
+            message = peer.receive()
+            if message.name == "bad_sample":
+                return message.fields["text"]
+            return peer.ring.read(message.fields["runs"])["panoptic"][0].copy()
+
+    numpy.testing.assert_array_equal(read([300, 70000, -1]), ids)
+    words = read([70000, -1, -1])
+    assert "pixel (15, 3) has the id 300" in words and "segment_id" in words, words
+    crop = read([70000], [{"name": "CenterCrop", "size": [8, 8]}])
+    numpy.testing.assert_array_equal(crop, ids[:, 4:12])
+
+
+def test_a_mosaic_of_panoptic_masks_is_refused(daemon, tmp_path):
+    PIL.Image.new("RGB", SIZE).save(tmp_path / "i.png")
+    path = tmp_path / "m.jsonl"
+    path.write_text(json.dumps({"path": "i.png", "panoptic": "i.png"}) + "\n")
+    with daemon.connect() as peer:
+        answer = peer.attach(path, **{**STREAM, "transforms": [{"name": "Mosaic"}]})
+        assert answer.name == "error" and "Mosaic cannot join 'panoptic'" in answer.fields["text"]
