@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 from . import _pictures
 from .errors import short
 
-__all__ = ["coco", "voc", "yolo"]
+__all__ = ["coco", "coco_panoptic", "voc", "yolo"]
 
 Box = Tuple[float, float, float, float]
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"  # before the text, in a JPEG
@@ -39,23 +39,9 @@ def coco(annotations: str, manifest: str, masks: bool = False, sizes: bool = Fal
     ``width`` and ``height`` of the pictures, as Buckets take them instead of reading headers.
     Returns the names of the categories, by the order of their ids.
     """
-    with open(annotations, encoding="utf-8-sig") as file:
-        try:
-            data = _Entry(annotations, json.load(file))
-        except ValueError as error:  # no JSON, or no UTF-8
-            raise ValueError(f"{annotations}: {error}") from None
-    categories = sorted(data.entries("categories"), key=lambda entry: entry.integer("id"))
-    place = {entry.value["id"]: number for number, entry in enumerate(categories)}
-    if len(place) < len(categories):
-        raise ValueError(f"{annotations}: two categories have the same id: give each its own")
-    rows: Dict[int, _Row] = {}
-    for entry in data.entries("images"):
-        number = entry.integer("id")
-        if number in rows:
-            raise ValueError(f"{entry.name}: an image before it has the id {number}, too: "
-                             "give each its own")
-        size = {name: entry.integer(name) for name in ("width", "height") if sizes}
-        rows[number] = _Row(entry.text("file_name"), {"image_id": number, **size})
+    data = _coco_file(annotations)
+    names, place = _coco_categories(data)
+    rows = _coco_rows(data, ("width", "height") if sizes else ())
     for entry in data.entries("annotations"):
         row, category = rows.get(entry.integer("image_id")), entry.integer("category_id")
         if row is None or category not in place:
@@ -66,7 +52,43 @@ def coco(annotations: str, manifest: str, masks: bool = False, sizes: bool = Fal
         if masks:
             row.instances.append(entry.segmentation())
     _write(manifest, list(rows.values()), ("category", "iscrowd"), instances=masks)
-    return [entry.text("name") for entry in categories]
+    return names
+
+
+def coco_panoptic(annotations: str, pictures: str, masks: str, manifest: str) -> List[str]:
+    """``annotations``: a panoptic_*.json; ``pictures`` and ``masks``: the folders of its JPEGs and
+    PNGs. Paths are relative to the folder of the manifest, which both are below. A sample has
+    ``panoptic``, (H, W) of int32: the id of each pixel's segment, 0 where there is none. Boxes are
+    those of the segments, and beside them stand the targets ``category``, ``iscrowd`` and
+    ``segment_id``, the id that the mask has; and ``image_id``. A mask that has an id which its
+    picture's segments lack makes a bad sample. The names of the categories, by the order of their
+    ids.
+    """
+    data = _coco_file(annotations)
+    names, place = _coco_categories(data)
+    rows = _coco_rows(data)
+    for row in rows.values():
+        row.path = os.path.join(_below(manifest, pictures), row.path)
+    for entry in data.entries("annotations"):
+        row = rows.get(entry.integer("image_id"))
+        if row is None:
+            raise ValueError(f"{entry.name}: there is no image {entry.value['image_id']}"
+                             ": remove the annotation")
+        if row.panoptic:
+            raise ValueError(f"{entry.name}: an annotation before it is of image "
+                             f"{entry.value['image_id']}, too: remove one of them")
+        path = os.path.join(masks, entry.text("file_name"))
+        if not os.path.exists(path):
+            raise ValueError(f"{entry.name}: there is no {path}: copy the file there, or remove "
+                             "the annotation and its image")
+        row.panoptic = os.path.join(_below(manifest, masks), entry.text("file_name"))
+        _coco_segments(row, entry, place)
+    for number, row in rows.items():
+        if not row.panoptic:
+            raise ValueError(f"{annotations}: image {number} has no annotation, and so no mask: "
+                             "add it, or remove the image")
+    _write(manifest, list(rows.values()), ("category", "iscrowd", "segment_id"))
+    return names
 
 
 def voc(folder: str, names: str, manifest: str, masks: bool = False) -> List[str]:
@@ -201,6 +223,7 @@ class _Row:
     def __init__(self, path: str, targets: Dict[str, Any]) -> None:
         self.path, self.targets = path, targets
         self.mask: Optional[str] = None
+        self.panoptic: Optional[str] = None
         self.boxes: List[Box] = []
         self.instances: List[Any] = []  # the mask of each
         self.columns: Dict[str, List[int]] = {}
@@ -230,9 +253,67 @@ def _write(manifest: str, rows: Sequence[_Row], columns: Sequence[str],
             out = {"path": row.path, "boxes": row.boxes, "targets": targets}
             if row.mask:
                 out["mask"] = row.mask
+            if row.panoptic:
+                out["panoptic"] = row.panoptic
             if instances:
                 out["instances"] = row.instances
             file.write(json.dumps(out) + "\n")
+
+
+def _coco_file(annotations: str) -> _Entry:
+    with open(annotations, encoding="utf-8-sig") as file:
+        try:
+            return _Entry(annotations, json.load(file))
+        except ValueError as error:  # no JSON, or no UTF-8
+            raise ValueError(f"{annotations}: {error}") from None
+
+
+def _coco_categories(data: _Entry) -> Tuple[List[str], Dict[int, int]]:
+    """Their names, by the order of their ids, and the place of each id."""
+    categories = sorted(data.entries("categories"), key=lambda entry: entry.integer("id"))
+    place = {entry.value["id"]: number for number, entry in enumerate(categories)}
+    if len(place) < len(categories):
+        raise ValueError(f"{data.name}: two categories have the same id: give each its own")
+    return [entry.text("name") for entry in categories], place
+
+
+def _coco_rows(data: _Entry, sizes: Sequence[str] = ()) -> Dict[int, _Row]:
+    rows: Dict[int, _Row] = {}
+    for entry in data.entries("images"):
+        number = entry.integer("id")
+        if number in rows:
+            raise ValueError(f"{entry.name}: an image before it has the id {number}, too: "
+                             "give each its own")
+        size = {name: entry.integer(name) for name in sizes}
+        rows[number] = _Row(entry.text("file_name"), {"image_id": number, **size})
+    return rows
+
+
+def _below(manifest: str, folder: str) -> str:
+    """The folder's path, relative to the folder of the manifest."""
+    top = os.path.dirname(os.path.abspath(manifest))
+    path = os.path.relpath(os.path.abspath(folder), top)
+    if path.split(os.sep)[0] == os.pardir:
+        raise ValueError(f"{folder} is not below {top}, where the manifest is to be: write it to a "
+                         "folder that has pictures and masks below it")
+    return "" if path == os.curdir else path
+
+
+def _coco_segments(row: _Row, annotation: _Entry, place: Dict[int, int]) -> None:
+    seen = set()
+    for entry in annotation.entries("segments_info"):
+        number, category = entry.integer("id"), entry.integer("category_id")
+        if not 0 < number < 1 << 24:
+            raise ValueError(f"{entry.name}: the id {number} is not from 1 to 16777215, as those "
+                             "of a mask's pixels are: correct the entry")
+        if number in seen:
+            raise ValueError(f"{entry.name}: a segment before it has the id {number}, too: "
+                             "give each its own")
+        if category not in place:
+            raise ValueError(f"{entry.name}: there is no category {category}: remove the segment")
+        seen.add(number)
+        row.add(entry.box("bbox"), place[category], iscrowd=entry.flag("iscrowd"),
+                segment_id=number)
 
 
 def _box(*corners: float) -> Box:
