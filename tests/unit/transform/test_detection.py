@@ -95,6 +95,8 @@ def test_the_crop_is_drawn_by_boxes_as_they_are_now():
     ([{"name": "RandomZoomOut", "side_range": [0.5, 2]}], "'side_range' must be from 1"),
     ([{"name": "SanitizeBoundingBoxes", "min_size": 0}], "'min_size' must be from 1"),
     ([{"name": "ConvertBoundingBoxFormat", "format": "XYYX"}], "there is no format 'XYYX'"),
+    ([{"name": "ConvertBoundingBoxFormat", "format": "XYWHR"}], "there is no format 'XYWHR'"),
+    ([{"name": "ConvertBoundingBoxFormat", "format": "XYXYXYXY"}], "there is no format 'XYXYX"),
     ([{"name": "ToTensor"}, {"name": "RandomPhotometricDistort"}], "stands after ToTensor"),
 ])
 def test_what_is_refused(transforms, words):
