@@ -618,7 +618,11 @@ def java_choice(key, help_, words):
     yield "    return word;"
     yield "  }"
     yield ""
-    yield "  /** By the word of the protocol. */"
+    yield from java_comment(
+        "  ", "By the word of the protocol.",
+        f'@param word such as "{words[0].word}"',
+        "@return the one of this word",
+        "@throws StokerException with {@link Reason#OPTION} if there is none")
     yield f"  public static {name} of(String word) {{"
     yield f"    for ({name} one : values()) {{"
     yield "      if (one.word.equals(word)) return one;"
@@ -676,11 +680,50 @@ def java_reasons():
     yield "}"
 
 
-def java_comment(indent, text):
-    if len(indent) + len(text) <= 93:
+def java_comment(indent, text, *tags):
+    if not tags and len(indent) + len(text) <= 93:
         return [f"{indent}/** {text} */"]
-    return [f"{indent}/**", *textwrap.wrap(text, 100, initial_indent=f"{indent} * ",
-                                           subsequent_indent=f"{indent} * "), f"{indent} */"]
+    begin = f"{indent} * "
+    out = [f"{indent}/**", *textwrap.wrap(text, 100, initial_indent=begin,
+                                          subsequent_indent=begin)]
+    if tags:
+        out.append(f"{indent} *")
+    for tag in tags:
+        out += textwrap.wrap(tag, 100, initial_indent=begin, subsequent_indent=begin + "    ")
+    return [*out, f"{indent} */"]
+
+
+JAVA_KINDS = {"transforms": "List<Call>", "sampler": "Call", "fields": "List<String>",
+              "secret": "byte[]"}
+# Where the protocol's words are not Java's.
+JAVA_HELP = {
+    "transforms": "what is done to each picture",
+    "fields": "which further fields of the dataset are delivered",
+    "sampler": "which samples an epoch has",
+}
+JAVA_VALUES = {
+    "transforms": "one after the other",
+    "fields": "their names; null: all",
+    "sampler": "null: each sample once",
+    "secret": "of which a copy is made",
+}
+
+
+def java_value(field):
+    """What an option may be, for people."""
+    if field.key in JAVA_VALUES:
+        return JAVA_VALUES[field.key]
+    if field.key in TABLES.choices:
+        return "not null"
+    if field.type == "boolean":
+        return "true (default) or false" if field.default else "true or false (default)"
+    if field.type == "text":
+        return f"at most {field.max} bytes of UTF-8"
+    if field.max == 2**64 - 1:
+        whole = "the largest" if field.default == field.max else field.default
+        return f"of 64 bits, unsigned; {whole} by default"
+    least = 1 if field.key == "inflight" else field.min  # with 0 no batch would come
+    return f"{least} to {field.max}; {field.default} by default"
 
 
 def java_options():
@@ -690,12 +733,17 @@ def java_options():
     yield head[-1]
     yield "import java.util.Map;"
     yield ""
-    yield "/** What to read, and how: the fields of ATTACH. What is not set has its default. */"
+    yield from java_comment(
+        "", "What to read, and how: the fields of ATTACH. What is not set has its default. A value "
+        "out of range is refused when it is used, with {@link Reason#OPTION}. One thread at a time; "
+        "the same options may be used again.")
     yield "public final class Options {"
     yield "  private final Map<String, Object> request = new LinkedHashMap<>();"
     yield "  private Token token;"
     yield ""
-    yield "  /** Of this dataset, in batches of so many samples. */"
+    size = next(field for field in OPTIONS if field.key == "batch_size")
+    yield from java_comment("  ", "What every stream has.", "@param dataset to read",
+                            f"@param batchSize {size.help}, {size.min} to {size.max}")
     yield "  public Options(Dataset dataset, long batchSize) {"
     yield '    request.put("dataset", dataset.map());'
     yield '    request.put("batch_size", batchSize);'
@@ -703,23 +751,24 @@ def java_options():
     for field in OPTIONS:
         if field.required:
             continue
-        kind = {"transforms": "List<Call>", "sampler": "Call", "fields": "List<String>"}.get(
-            field.key) or {"text": "String", "boolean": "boolean", "uint": "long"}[field.type]
+        kind = JAVA_KINDS.get(field.key) or {
+            "text": "String", "boolean": "boolean", "uint": "long"}[field.type]
         kind = type_of(field.key) if field.key in TABLES.choices else kind
-        name, default = camel(field.key), ""
-        if field.type in ("uint", "boolean"):
-            value = str(bool(field.default)).lower() if field.type == "boolean" else field.default
-            default = f" Default {value}."
+        name = camel(field.key)
         yield ""
-        comment = f"{field.help[0].upper()}{field.help[1:]}.{default}"
-        yield from java_comment("  ", comment)
+        yield from java_comment(
+            "  ", sentence(JAVA_HELP.get(field.key, field.help)),
+            f"@param {name} {java_value(field)}", "@return these options")
         yield f"  public Options {name}({kind} {name}) {{"
         value = f"{name}.toString()" if field.key in TABLES.choices else name
+        value = f"new Text({name}.clone())" if kind == "byte[]" else value
         yield f'    request.put("{field.key}", {value});'
         yield "    return this;"
         yield "  }"
     yield ""
-    yield "  /** Begin where this token says; it must be of the same stream. */"
+    yield from java_comment(
+        "  ", "Begin where this token says; it must be of the same stream.",
+        "@param token null: begin at epoch and position", "@return these options")
     yield "  public Options token(Token token) {"
     yield "    this.token = token;"
     yield "    return this;"

@@ -22,7 +22,13 @@ public enum BadSamples {
     return word;
   }
 
-  /** By the word of the protocol. */
+  /**
+   * By the word of the protocol.
+   *
+   * @param word such as "error"
+   * @return the one of this word
+   * @throws StokerException with {@link Reason#OPTION} if there is none
+   */
   public static BadSamples of(String word) {
     for (BadSamples one : values()) {
       if (one.word.equals(word)) return one;

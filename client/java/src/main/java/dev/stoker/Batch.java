@@ -37,42 +37,42 @@ public final class Batch implements AutoCloseable {
     connection.hold(message.number("lease"));
   }
 
-  /** Of its samples. */
+  /** {@return the epoch of its samples} */
   public long epoch() {
     return message.number("epoch");
   }
 
-  /** Of its first sample, over all ranks. */
+  /** {@return the position of its first sample in the epoch, over all ranks} */
   public long position() {
     return message.number("position");
   }
 
-  /** Of samples. */
+  /** {@return how many samples it has} */
   public int count() {
     return (int) message.number("count");
   }
 
-  /** Samples at its end that repeat the start of the epoch. */
+  /** {@return how many samples at its end repeat the start of the epoch} */
   public int padded() {
     return (int) message.number("padded");
   }
 
-  /** Samples at its end that are the first of the next epoch. */
+  /** {@return how many samples at its end are the first of the next epoch} */
   public int wrapped() {
     return (int) message.number("wrapped");
   }
 
-  /** Samples that replace bad ones. */
+  /** {@return how many samples replace bad ones} */
   public int substituted() {
     return (int) message.number("substituted");
   }
 
-  /** Where to resume once it is used. */
+  /** {@return where to resume once it is used} */
   public Place next() {
     return new Place(message.number("next_epoch"), message.number("next_position"));
   }
 
-  /** What it has. With Buckets their height and width are those of the batch. */
+  /** {@return what its samples have; with Buckets, of the height and width of this batch} */
   public List<Field> fields() {
     return rows.stream().map(Ring.Row::field).toList();
   }
@@ -80,6 +80,11 @@ public final class Batch implements AutoCloseable {
   /**
    * A field of all samples, one after the other, read-only: of bytes, floats or longs by its dtype,
    * in the byte order of the machine. A copy only if the batch wraps round the end of its ring.
+   *
+   * @param field its name, such as image
+   * @return {@link #count} times the bytes of the field; valid until {@link #close}
+   * @throws StokerException with {@link Reason#CLOSED}, or {@link Reason#OPTION} if there is no
+   *     such field
    */
   public MemorySegment segment(String field) {
     List<MemorySegment> parts = segments(field);
@@ -94,16 +99,35 @@ public final class Batch implements AutoCloseable {
     return out.asReadOnly();
   }
 
-  /** A field where it is in memory: mostly one segment. */
+  /**
+   * A field where it is in memory, which is never a copy.
+   *
+   * @param field its name, such as image
+   * @return its samples in order, mostly in one segment, read-only; valid until {@link #close}
+   * @throws StokerException as {@link #segment} does
+   */
   public List<MemorySegment> segments(String field) {
     Ring.Row row = row(field);
     return runs.stream().map(run -> ring.slots(row, run)).toList();
   }
 
-  /** An array of one sample, read-only, and its shape. */
+  /**
+   * An array of one sample.
+   *
+   * @param segment its numbers, read-only
+   * @param shape of the array; empty: one number
+   */
   public record Item(MemorySegment segment, List<Long> shape) {}
 
-  /** A field of one sample, from 0 on; of a ragged field it has a shape of its own. */
+  /**
+   * A field of one sample; of a ragged field each has a shape of its own.
+   *
+   * @param field its name, such as image
+   * @param sample from 0 on, less than {@link #count}
+   * @return a view, which is valid until {@link #close}
+   * @throws StokerException as {@link #segment} does, and with {@link Reason#OPTION} if there is no
+   *     such sample
+   */
   public Item item(String field, int sample) {
     Ring.Row row = row(field);
     long at = sample;

@@ -15,7 +15,12 @@ public final class Call {
     map.put("name", name);
   }
 
-  /** Without parameters. */
+  /**
+   * Without parameters.
+   *
+   * @param name of the transform or sampler
+   * @return a call that never changes
+   */
   public static Call of(String name) {
     return new Call(name);
   }
@@ -23,6 +28,11 @@ public final class Call {
   /**
    * ... with this parameter: a number, a String, a Boolean, null, a Call, or a List of these. 2 is
    * not 2.0 for width_shift_range.
+   *
+   * @param parameter its name
+   * @param value of a type that can be sent; else {@link Client#attach} throws {@link
+   *     Reason#OPTION}
+   * @return another call; this one stays as it is
    */
   public Call with(String parameter, Object value) {
     Call out = new Call("");

@@ -16,7 +16,13 @@ import java.util.Map;
  * @param expires null: never
  */
 public record Credentials(String url, String key, String secret, String token, Instant expires) {
-  /** Without a session, for ever. */
+  /**
+   * Without a session, for ever.
+   *
+   * @param url s3://BUCKET or s3://BUCKET/PREFIX
+   * @param key of the access
+   * @param secret that belongs to it
+   */
   public Credentials(String url, String key, String secret) {
     this(url, key, secret, "", null);
   }

@@ -70,7 +70,13 @@ public enum DType {
     return word;
   }
 
-  /** By the word of the protocol. */
+  /**
+   * By the word of the protocol.
+   *
+   * @param word such as "bool"
+   * @return the one of this word
+   * @throws StokerException with {@link Reason#OPTION} if there is none
+   */
   public static DType of(String word) {
     for (DType one : values()) {
       if (one.word.equals(word)) return one;

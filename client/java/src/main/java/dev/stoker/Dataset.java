@@ -12,20 +12,35 @@ public final class Dataset {
 
   private Dataset() {}
 
-  /** A folder, a manifest, shards, arrays, or a published dataset; code:NAME stays as it is. */
+  /**
+   * A folder, a manifest, shards, arrays, or a published dataset; code:NAME stays as it is.
+   *
+   * @param path which is opened when the daemon is asked
+   * @return a dataset that never changes
+   */
   public static Dataset of(Path path) {
     String text = path.toString();
     return of(Text.of(text.startsWith("code:") ? text : path.toAbsolutePath().toString()));
   }
 
-  /** The same, by the bytes of an absolute path, or by a URL: s3://bucket/train-{000..146}.tar. */
+  /**
+   * The same by its bytes.
+   *
+   * @param path an absolute path, or a URL: s3://bucket/train-{000..146}.tar
+   * @return a dataset that never changes
+   */
   public static Dataset of(Text path) {
     Dataset out = new Dataset();
     out.map.put("path", path);
     return out;
   }
 
-  /** 2 to 16 datasets that are joined. */
+  /**
+   * Datasets that are read as one, in this order.
+   *
+   * @param parts 2 to 16 of them
+   * @return a dataset that never changes
+   */
   public static Dataset joined(List<Dataset> parts) {
     Dataset out = new Dataset();
     out.map.put("parts", parts.stream().map(part -> part.map).toList());
@@ -35,6 +50,10 @@ public final class Dataset {
   /**
    * ... with one more key of the protocol: kind, root, format, path_column, label_column, images,
    * labels, split; of shards image, label, classes, components, missing_component.
+   *
+   * @param key one of these
+   * @param value of the key; a relative root is made absolute here
+   * @return another dataset; this one stays as it is
    */
   public Dataset with(String key, String value) {
     Dataset out = new Dataset();

@@ -28,7 +28,13 @@ public enum LastBatch {
     return word;
   }
 
-  /** By the word of the protocol. */
+  /**
+   * By the word of the protocol.
+   *
+   * @param word such as "short"
+   * @return the one of this word
+   * @throws StokerException with {@link Reason#OPTION} if there is none
+   */
   public static LastBatch of(String word) {
     for (LastBatch one : values()) {
       if (one.word.equals(word)) return one;

@@ -22,7 +22,13 @@ public enum Layout {
     return word;
   }
 
-  /** By the word of the protocol. */
+  /**
+   * By the word of the protocol.
+   *
+   * @param word such as "NCHW"
+   * @return the one of this word
+   * @throws StokerException with {@link Reason#OPTION} if there is none
+   */
   public static Layout of(String word) {
     for (Layout one : values()) {
       if (one.word.equals(word)) return one;

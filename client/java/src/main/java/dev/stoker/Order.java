@@ -22,7 +22,13 @@ public enum Order {
     return word;
   }
 
-  /** By the word of the protocol. */
+  /**
+   * By the word of the protocol.
+   *
+   * @param word such as "global"
+   * @return the one of this word
+   * @throws StokerException with {@link Reason#OPTION} if there is none
+   */
   public static Order of(String word) {
     for (Order one : values()) {
       if (one.word.equals(word)) return one;

@@ -25,7 +25,13 @@ public enum Pace {
     return word;
   }
 
-  /** By the word of the protocol. */
+  /**
+   * By the word of the protocol.
+   *
+   * @param word such as "auto"
+   * @return the one of this word
+   * @throws StokerException with {@link Reason#OPTION} if there is none
+   */
   public static Pace of(String word) {
     for (Pace one : values()) {
       if (one.word.equals(word)) return one;

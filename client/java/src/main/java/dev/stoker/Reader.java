@@ -163,41 +163,43 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     return true;
   }
 
-  /** In an epoch, over all ranks. */
+  /** {@return how many samples an epoch has, over all ranks} */
   public long samples() {
     return samples;
   }
 
-  /** In a whole epoch, for this rank. */
+  /** {@return how many batches a whole epoch has, for this rank} */
   public long batches() {
     return batches;
   }
 
-  /** Of a sample. */
+  /** {@return what each sample has, in the order of the ring} */
   public List<Field> fields() {
     return ring.fields();
   }
 
-  /** How often it has attached again to a daemon that came back. */
+  /** {@return how often it has attached again to a daemon that came back} */
   public long reconnects() {
     return reconnects;
   }
 
-  /** How often it went on in another ring. */
+  /** {@return how often it went on in another ring} */
   public long moves() {
     return moves;
   }
 
   /**
-   * The fingerprint of the dataset, the hash of transforms, dtype and layout, and that of order,
-   * sampler, echo and views, which is empty if there are none. The first is empty if only the names
-   * of a large folder are known yet.
+   * What the stream is, as the daemon said at the attach.
+   *
+   * @return the fingerprint of the dataset, which is empty if only the names of a large folder are
+   *     known yet; the hash of transforms, dtype and layout; that of order, sampler, echo and
+   *     views, which is empty if there are none
    */
   public List<String> hashes() {
     return hashes;
   }
 
-  /** Behind the last batch that was given. */
+  /** {@return where to resume behind the last batch that was given} */
   public Token token() {
     return token.at(at);
   }
@@ -216,6 +218,9 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
   /**
    * Other credentials in the place of those of the client, some minutes before these expire. If the
    * daemon is away, the next one gets them.
+   *
+   * @param others of which a copy is made
+   * @throws StokerException with {@link Reason#OPTION} if the daemon takes none
    */
   public void credentials(List<Credentials> others) {
     check();
@@ -232,7 +237,10 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
 
   /**
    * Go on at another place of the same stream, on the same connection. If the daemon refuses the
-   * place, the stream goes on where it was.
+   * place, the stream goes on where it was. Batches that are held stay as they are.
+   *
+   * @param place where the next batch begins
+   * @throws RequestException if there is no such place
    */
   public void seek(Place place) {
     check();
@@ -259,12 +267,26 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     }
   }
 
-  /** The next batch, which is the caller's to close; null at the end of the last epoch. */
+  /**
+   * The next batch; waits for it, and for a daemon that is away.
+   *
+   * @return a batch, which is the caller's to close; null at the end of the last epoch
+   * @throws SampleException if it is left out: the one behind it follows
+   * @throws StokerException with {@link Reason#HELD} if the program holds what it needs, {@link
+   *     Reason#DISCONNECTED} if the daemon did not come back, {@link Reason#CLOSED}
+   */
   public Batch next() {
     return next(null);
   }
 
-  /** The same; after this time an exception with {@link Reason#TIMEOUT}. */
+  /**
+   * The same within this time.
+   *
+   * @param timeout how long to wait; null: without limit
+   * @return a batch, which is the caller's to close; null at the end of the last epoch
+   * @throws SampleException if it is left out: the one behind it follows
+   * @throws StokerException as without a limit, and with {@link Reason#TIMEOUT}: nothing is lost
+   */
   public Batch next(Duration timeout) {
     long limit = timeout == null ? 0 : System.nanoTime() + timeout.toNanos();
     check();
@@ -383,14 +405,20 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     return new Batches(this);
   }
 
-  /** The same as a stream, which closes the reader when it is closed. Use batches within it. */
+  /** {@return the same as a stream, which closes the reader when it is closed} */
   public Stream<Batch> stream() {
     Iterator<Batch> batches = iterator();
     Spliterator<Batch> one = new Batches.Each(batches);
     return StreamSupport.stream(one, false).onClose(this::close);
   }
 
-  /** With this, a loop or stream goes on behind a batch that is left out. */
+  /**
+   * With this, a loop or stream goes on behind a batch that is left out; {@link #next} throws all
+   * the same.
+   *
+   * @param told is called for each, in the thread that reads; null: loops throw it
+   * @return this reader
+   */
   public Reader onBadSample(Consumer<SampleException> told) {
     onBadSample = told;
     return this;
@@ -469,7 +497,12 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
 
   // Asking between batches
 
-  /** Change the largest number of batches that are ready or held. */
+  /**
+   * Change the largest number of batches that are announced or held.
+   *
+   * @param most 1 to 1024
+   * @throws StokerException with {@link Reason#OPTION} if it is out of range
+   */
   public void inflight(int most) {
     if (most < 1 || most > 1024) {
       throw new StokerException("option", "inflight is " + most + ", not 1 to 1024");
@@ -478,7 +511,7 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     if (connection != null) connection.send("credit", Map.of("inflight", inflight));
   }
 
-  /** Names of the classes by label; none if the labels are not classes. */
+  /** {@return the names of the classes by label; none if the labels are not classes} */
   public List<Text> classes() {
     List<Text> names = new ArrayList<>();
     for (long after = 0; ; ) {
@@ -491,7 +524,13 @@ public final class Reader implements Iterable<Batch>, AutoCloseable {
     }
   }
 
-  /** Paths of samples by their indices in the dataset, relative to its root. */
+  /**
+   * Where samples come from.
+   *
+   * @param indices of samples in the dataset
+   * @return their paths, relative to its root
+   * @throws StokerException with {@link Reason#OPTION} if there is no such sample
+   */
   public List<Text> paths(long... indices) {
     Map<Long, Text> found = new HashMap<>();
     List<Text> out = new ArrayList<>();

@@ -7,7 +7,10 @@ import java.util.Map;
 public final class RequestException extends StokerException {
   private static final long serialVersionUID = 1;
   private static final int TOKEN = 25;
+
+  /** By the protocol. */
   private final long code;
+
   private transient Map<String, Object> description; // of "token": of what was asked for
 
   RequestException(long code, String name, String text) {
@@ -34,7 +37,7 @@ public final class RequestException extends StokerException {
     return description;
   }
 
-  /** Its number in the protocol's table. */
+  /** {@return the number of the error in the protocol's table} */
   public long code() {
     return code;
   }

@@ -22,7 +22,13 @@ public enum Resize {
     return word;
   }
 
-  /** By the word of the protocol. */
+  /**
+   * By the word of the protocol.
+   *
+   * @param word such as "pillow-12"
+   * @return the one of this word
+   * @throws StokerException with {@link Reason#OPTION} if there is none
+   */
   public static Resize of(String word) {
     for (Resize one : values()) {
       if (one.word.equals(word)) return one;

@@ -22,7 +22,13 @@ public enum Start {
     return word;
   }
 
-  /** By the word of the protocol. */
+  /**
+   * By the word of the protocol.
+   *
+   * @param word such as "position"
+   * @return the one of this word
+   * @throws StokerException with {@link Reason#OPTION} if there is none
+   */
   public static Start of(String word) {
     for (Start one : values()) {
       if (one.word.equals(word)) return one;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 package dev.stoker;
 
-/** The base of what the calls of this package throw. */
+/** The base of what the calls of this package throw. Its text has no control characters. */
 public class StokerException extends RuntimeException {
   private static final long serialVersionUID = 1;
+
+  /** By the protocol, or of this client. */
   private final Reason reason;
 
   StokerException(String reason, String text) {
@@ -16,7 +18,7 @@ public class StokerException extends RuntimeException {
     return text.replaceAll("[\\x00-\\x1f\\x7f-\\x9f]", "?");
   }
 
-  /** Why, by the protocol's name or one of this client. */
+  /** {@return why the call failed, for a switch} */
   public Reason reason() {
     return reason;
   }

@@ -9,22 +9,31 @@ public final class Text {
   static final Text EMPTY = new Text(new byte[0]);
   private final byte[] bytes;
 
-  /** Of these bytes, which are not copied. */
+  /**
+   * Of these bytes.
+   *
+   * @param bytes which are not copied: leave them as they are
+   */
   public Text(byte[] bytes) {
     this.bytes = bytes;
   }
 
-  /** In UTF-8. */
+  /**
+   * Of a text in UTF-8.
+   *
+   * @param text to encode
+   * @return its bytes
+   */
   public static Text of(String text) {
     return new Text(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** As they are. */
+  /** {@return the bytes themselves, no copy} */
   public byte[] bytes() {
     return bytes;
   }
 
-  /** Are there none? */
+  /** {@return whether there are none} */
   public boolean isEmpty() {
     return bytes.length == 0;
   }

@@ -209,7 +209,7 @@ public record Token(
     return new BigDecimal(number.toString());
   }
 
-  /** As JSON. */
+  /** {@return the token as JSON of one line, for the clients of all languages} */
   public String toJson() {
     Map<String, Object> out = new LinkedHashMap<>();
     out.put("version", 2L);
@@ -221,7 +221,13 @@ public record Token(
     return Json.write(out);
   }
 
-  /** Of what a client of any language and version wrote. */
+  /**
+   * Of what a client of any language and version wrote.
+   *
+   * @param json that {@link #toJson} gave, or what another language calls it
+   * @return where that client was
+   * @throws IllegalArgumentException if it is no token
+   */
   public static Token parse(String json) {
     try {
       Map<String, Object> all = Json.map(Json.parse(json));

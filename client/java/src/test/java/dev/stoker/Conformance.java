@@ -107,6 +107,8 @@ final class Conformance {
               switch (key) {
                 case "transforms" -> Json.list(value).stream().map(Conformance::call).toList();
                 case "sampler" -> call(value);
+                case "secret" ->
+                    (value instanceof Text text ? text : Text.of((String) value)).bytes();
                 default -> value instanceof Number number ? (Object) number.longValue() : value;
               };
           try {
