@@ -166,18 +166,31 @@ def jdk():
     return found[newest]
 
 
+JAVA = ROOT / "client" / "java"
+JAVA_OUT = MADE / "java" / "client"  # what its jar has
+JAVA_ASKED = MADE / "java" / "conformance"
+
+
+def javac(out, *sources):
+    """Compile what uses the client, or the client."""
+    make(str(jdk() / "javac"), "-Xlint:all", "-Werror", "--release", str(JAVA_LEAST), "-cp",
+         str(JAVA_OUT), "-d", str(out), *map(str, sources), folder=ROOT)
+
+
 @functools.lru_cache(maxsize=None)
 def java_classes():
-    """A command that runs one of the classes of client and tests."""
-    out = MADE / "java"
-    sources = sorted((ROOT / "client" / "java" / "src").rglob("*.java"))
-    make(str(jdk() / "javac"), "-Xlint:all", "-Werror", "--release", str(JAVA_LEAST), "-d",
-         str(out), *map(str, sources), folder=ROOT)
-    return [str(jdk() / "java"), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(out)]
+    """A command that runs one of the classes of the client, or with it; no test is among them."""
+    JAVA_OUT.mkdir(parents=True, exist_ok=True)
+    javac(JAVA_OUT, *sorted((JAVA / "src" / "main").rglob("*.java")))
+    return [str(jdk() / "java"), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp",
+            f"{JAVA_OUT}:{JAVA_ASKED}"]
 
 
 def java():
-    return [*java_classes(), "dev.stoker.Conformance"]
+    command = java_classes()
+    tests = JAVA / "src" / "test" / "java" / "dev" / "stoker"
+    javac(JAVA_ASKED, tests / "Conformance.java", tests / "Golden.java")
+    return [*command, "dev.stoker.Conformance"]
 
 
 # name -> (how to get its command, what it does not have)
@@ -199,8 +212,8 @@ CLIENTS = {
 
 
 def java_measured():
-    java_classes()
-    return [str(jdk() / "java"), "-cp", str(MADE / "java"), "dev.stoker.Conformance"]
+    java()
+    return [str(jdk() / "java"), "-cp", f"{JAVA_OUT}:{JAVA_ASKED}", "dev.stoker.Conformance"]
 
 
 def node_measured(*environment):
@@ -241,9 +254,8 @@ def cpp_program(text, folder):
 def java_program(text, folder):
     java_classes()
     (folder / "Main.java").write_text(text)
-    make(str(jdk() / "javac"), "-cp", str(MADE / "java"), "-d", str(folder), "Main.java",
-         folder=folder)
-    return [str(jdk() / "java"), "-cp", f"{MADE / 'java'}:{folder}", "Main"]
+    make(str(jdk() / "javac"), "-cp", str(JAVA_OUT), "-d", str(folder), "Main.java", folder=folder)
+    return [str(jdk() / "java"), "-cp", f"{JAVA_OUT}:{folder}", "Main"]
 
 
 def node_program(text, folder):
@@ -277,18 +289,27 @@ def check_go(*command):
     make(*command, folder=ROOT / "client" / "go")
 
 
-NATIVE = "--enable-native-access=ALL-UNNAMED"
-
-
 def check_java():
-    golden = str(ROOT / "tests" / "golden" / "frames.json")
-    make(*java_classes(), "-ea", "dev.stoker.GoldenTest", golden, folder=ROOT)
-    make(*java_classes(), NATIVE, "dev.stoker.WireTest", folder=ROOT)
+    """`mvn test` in a copy: the source stays as it is. With the daemon of the build folder."""
+    folder = MADE / "maven" / "client" / "java"
+    shutil.rmtree(folder / "src", ignore_errors=True)
+    shutil.copytree(JAVA, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("target"))
+    for name in ("LICENSE", "tests"):
+        if not (MADE / "maven" / name).is_symlink():
+            (MADE / "maven" / name).symlink_to(ROOT / name)
+    try:
+        make(tool("mvn"), "--batch-mode", "--no-transfer-progress", "test", folder=folder,
+             JAVA_HOME=str(jdk().parent), STOKER_BUILD=str(BUILD))
+    except Broken as error:
+        if re.search("Could not transfer artifact|Cannot access", str(error)):
+            raise Missing(f"packages of Maven could not be had: {str(error)[-300:]}") from None
+        raise
 
 
 def check_javadoc():
-    sources = sorted((ROOT / "client" / "java" / "src" / "main").rglob("*.java"))
-    make(str(jdk() / "javadoc"), "-quiet", "-Xdoclint:all,-missing", "-Werror", "--release",
+    """A comment on all that is public, with each parameter and value."""
+    sources = sorted((JAVA / "src" / "main").rglob("*.java"))
+    make(str(jdk() / "javadoc"), "-quiet", "-Xdoclint:all", "-Werror", "--release",
          str(JAVA_LEAST), "-d", str(MADE / "javadoc"), *map(str, sources), folder=ROOT)
 
 
@@ -351,8 +372,7 @@ GENERATED = "Tables.java"  # nobody reads it
 def check_java_format():
     fetch(tool("mvn"), "--quiet", "--batch-mode", "dependency:copy", f"-Dartifact={FORMATTER}",
           f"-DoutputDirectory={MADE}", folder=MADE)
-    sources = [path for path in (ROOT / "client" / "java").rglob("*.java")
-               if path.name != GENERATED]
+    sources = [path for path in JAVA.rglob("*.java") if path.name != GENERATED]
     make(str(jdk() / "java"), "-jar", str(next(MADE.glob("google-java-format-*.jar"))),
          "--dry-run", "--set-exit-if-changed", *map(str, sources), folder=ROOT)
 
@@ -411,8 +431,7 @@ def rust_example():
 
 def java_example():
     java_classes()
-    return [str(jdk() / "java"), "-cp", str(MADE / "java"),
-            str(ROOT / "client" / "java" / "example" / "Softmax.java")]
+    return [str(jdk() / "java"), "-cp", str(JAVA_OUT), str(JAVA / "example" / "Softmax.java")]
 
 
 def node_example():
@@ -443,10 +462,9 @@ def rust_training():
 
 def java_training():
     """Compiled beforehand, for it is started often."""
-    client, out = java_classes(), str(MADE / "java")
-    make(str(jdk() / "javac"), "-Xlint:all", "-Werror", "--release", str(JAVA_LEAST), "-cp", out,
-         "-d", out, str(ROOT / "client" / "java" / "example" / "Train.java"), folder=ROOT)
-    return [*client, "Train"]
+    command, out = java_classes(), MADE / "java" / "example"
+    javac(out, JAVA / "example" / "Train.java")
+    return [*command[:-1], f"{command[-1]}:{out}", "Train"]
 
 
 def node_training():

@@ -110,12 +110,6 @@ def test_example_of_node(daemon, tmp_path):
     assert all(0 < float(line.split()[2]) < 1 for line in lines), lines
 
 
-def test_loops_of_java(daemon, photos, tmp_path):
-    """A loop that ends early leaves no batch behind; a stream; reasons."""
-    command = build_chosen("java", clients.java_classes)
-    run([*command, "dev.stoker.ReaderTest", str(photos)], daemon, tmp_path)
-
-
 def test_server_of_go(daemon, tmp_path):
     """Each batch to one caller, as raw pixels, with its place in the head."""
     command = build_chosen("go", clients.go_server)

@@ -735,8 +735,8 @@ def java_options():
     yield ""
     yield from java_comment(
         "", "What to read, and how: the fields of ATTACH. What is not set has its default. A value "
-        "out of range is refused when it is used, with {@link Reason#OPTION}. One thread at a time; "
-        "the same options may be used again.")
+        "out of range is refused when it is used, with {@link Reason#OPTION}. One thread at a "
+        "time; the same options may be used again.")
     yield "public final class Options {"
     yield "  private final Map<String, Object> request = new LinkedHashMap<>();"
     yield "  private Token token;"

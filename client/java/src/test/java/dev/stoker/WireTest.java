@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 package dev.stoker;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -12,9 +16,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Sockets that are closed while others use them, and patterns of shards. */
 final class WireTest {
@@ -22,11 +30,7 @@ final class WireTest {
   private static final int NEXT = 8; // sockets that may get the number of the closed one
   private static final long LATE_MS = 5000;
 
-  private WireTest() {}
-
-  private static void check(boolean good, String what) {
-    if (!good) throw new AssertionError(what);
-  }
+  @TempDir Path folder;
 
   private interface Opener {
     Wire open(Path path) throws IOException;
@@ -74,9 +78,9 @@ final class WireTest {
       List<Wire> next = new ArrayList<>();
       for (int i = 0; i < NEXT; i++) next.add(opener.open(chatty));
       thread.join(LATE_MS);
-      check(!thread.isAlive(), "a reader goes on behind close()");
-      check(reading.failed == null, "close() below a reader: " + reading.failed);
-      check(reading.bytes.get() == 0, "it has read what came to another socket");
+      assertFalse(thread.isAlive(), "a reader goes on behind close()");
+      assertNull(reading.failed, "close() below a reader");
+      assertEquals(0, reading.bytes.get(), "it has read what came to another socket");
       next.forEach(Wire::close);
       next.forEach(Wire::close); // twice is once
     }
@@ -108,10 +112,11 @@ final class WireTest {
   private static void checkPattern(Path path, String wanted) {
     byte[] folder = Given.patternFolder(path.toString().getBytes(StandardCharsets.UTF_8));
     String got = folder == null ? null : new String(folder, StandardCharsets.UTF_8);
-    check(Objects.equals(got, wanted), path + ": " + got + " instead of " + wanted);
+    assertEquals(wanted, got, path.toString());
   }
 
-  private static void checkPatterns(Path folder) throws IOException {
+  @Test
+  void patternsBeginAtAFolder() throws IOException {
     Path link = Files.createSymbolicLink(folder.resolve("a[1].tar"), folder.resolve("nothing"));
     Path locked = Files.createFile(folder.resolve("b{2}.tar"));
     Files.setPosixFilePermissions(locked, Set.of());
@@ -124,25 +129,18 @@ final class WireTest {
     checkPattern(Path.of("s3://bucket/{0..1}.tar"), "s3:/bucket/");
   }
 
-  public static void main(String[] arguments) throws Exception {
-    Path folder = Files.createTempDirectory("stoker-wire-");
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  @Timeout(60)
+  void aSocketThatIsClosedBelowItsReaderIsDone(boolean waits) throws Exception {
     Path quiet = folder.resolve("quiet");
     Path chatty = folder.resolve("chatty");
     try (ServerSocketChannel one = listen(quiet);
         ServerSocketChannel other = listen(chatty)) {
       serve(one, new byte[0]);
       serve(other, new byte[] {'x'});
-      for (boolean waits : List.of(false, true)) {
-        checkClose(PosixWire::new, quiet, chatty, waits);
-        checkClose(ChannelWire::new, quiet, chatty, waits);
-      }
-      checkPatterns(folder);
-    } finally {
-      try (var files = Files.list(folder)) {
-        for (Path file : files.toList()) Files.delete(file);
-      }
-      Files.delete(folder);
+      checkClose(PosixWire::new, quiet, chatty, waits);
+      checkClose(ChannelWire::new, quiet, chatty, waits);
     }
-    System.out.println("passed");
   }
 }
