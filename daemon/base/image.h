@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An image in memory: RGB, 3 bytes a pixel, rows packed. What a decoder gives and transforms take.
- * Or a *wide* one: uint16 or float32 of any number of channels, which geometry takes. Or, of a
- * dataset of numbers, float32 of 1, 3 or 4 channels, which only a generator takes.
+ * Or a *wide* one: uint16 or float32 of any number of channels, which geometry takes. A generator
+ * takes those of float32 with 1, 3 or 4 channels.
  * The memory is borrowed; whoever returns an image says how long it lives. Any thread.
  */
 #ifndef STOKER_BASE_IMAGE_H
@@ -53,8 +53,8 @@ struct image {
 	size_t stride;
 	int32_t width, height;
 	struct rect area;
-	uint32_t channels; /* of float32 numbers, or of a wide picture; 0: RGB */
-	bool cold;	   /* it was made long ago: no cache of the processor has it */
+	struct image_form form;
+	bool cold; /* it was made long ago: no cache of the processor has it */
 };
 
 #endif

@@ -73,7 +73,7 @@ static bool joined_same_size(const struct dataset *a, const struct dataset *b)
 		return true;
 	struct image one = dataset_pixels(a, 0), other = dataset_pixels(b, 0);
 	return one.width == other.width && one.height == other.height &&
-	       one.channels == other.channels;
+	       one.form.type == other.form.type && one.form.channels == other.form.channels;
 }
 
 /* Does part `i` go with the first? */

@@ -18,7 +18,7 @@ int codec_reserve(const struct codec_header *header, struct rect area, struct bu
 		return r;
 	pixels->size = stride * (size_t)area.height;
 	*out = (struct image){pixels->data, stride, header->width, header->height, area};
-	out->channels = header->form.channels;
+	out->form = header->form;
 	return 0;
 }
 

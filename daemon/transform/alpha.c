@@ -36,7 +36,7 @@ static int multiply(const struct image *colours, const struct image *alpha, stru
 			to[i] = (uint8_t)((product + (product >> 8)) >> 8);
 		}
 	}
-	*out = (struct image){memory->data, stride, colours->width, colours->height, part, 0};
+	*out = (struct image){memory->data, stride, colours->width, colours->height, part};
 	return 0;
 }
 
@@ -98,9 +98,12 @@ int alpha_run(struct alpha_scratch *scratch, struct passes *passes, const struct
 		divide(scratch->colours.data, scratch->shades.data, pixels);
 	join(scratch->colours.data, alpha ? scratch->shades.data : NULL, pixels,
 	     (float *)(void *)scratch->numbers.data);
-	*out = (struct image){
-		scratch->numbers.data, 4 * sizeof(float) * (size_t)bytes->width, bytes->width,
-		bytes->height,	       {0, 0, bytes->width, bytes->height},	 4};
+	*out = (struct image){scratch->numbers.data,
+			      4 * sizeof(float) * (size_t)bytes->width,
+			      bytes->width,
+			      bytes->height,
+			      {0, 0, bytes->width, bytes->height},
+			      {IMAGE_FLOAT32, 4}};
 	return 0;
 }
 

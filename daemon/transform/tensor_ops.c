@@ -36,7 +36,13 @@ int tensor_ops_take_numbers(struct tensor_ops *ops, uint32_t channels, struct fa
 	if (!ops->generates || ops->count > 1 || ops->index > 0)
 		return fault_say(fault, TENSOR_OPS_E_VALUE,
 				 "the samples are float32 numbers, which only ImageDataGenerator "
-				 "takes: give it as the only transform, or the array as uint8");
+				 "takes: give it as the only transform, put ReadAs float32 first, "
+				 "or give the array as uint8");
+	if (channels != 1 && channels != 3 && channels != 4)
+		return fault_say(fault, TENSOR_OPS_E_VALUE,
+				 "ImageDataGenerator takes 1, 3 or 4 channels, and the samples "
+				 "have %u: put ReadAs float32 first in its place",
+				 channels);
 	if (ops->keras.alpha)
 		return fault_say(fault, TENSOR_OPS_E_VALUE,
 				 "ImageDataGenerator: color_mode 'rgba' is for pictures of bytes, "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "work/source.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "decode/codec.h"
@@ -152,16 +153,45 @@ static int array_begin(void *state, const struct codec_input *input, struct code
 {
 	const struct image *image = &((const struct source_view *)state)->array;
 	(void)input, (void)fault;
-	*out = (struct codec_header){
-		.width = image->width, .height = image->height, .orientation = 1};
+	*out = (struct codec_header){.width = image->width,
+				     .height = image->height,
+				     .orientation = 1,
+				     .form = image->form};
+	return 0;
+}
+
+/* The numbers of a part as float32, as those of a file with 16 bits. */
+static int array_widen(const struct image *array, struct rect need, struct buffer *pixels,
+		       struct image *out, struct fault *fault)
+{
+	const struct codec_header header = {
+		.width = array->width,
+		.height = array->height,
+		.form = {IMAGE_FLOAT32, array->form.channels},
+	};
+	const size_t pixel = image_pixel_bytes(array->form);
+	const size_t count = (size_t)need.width * array->form.channels;
+	if (codec_reserve(&header, need, pixels, out) < 0)
+		return fault_say(fault, -ENOMEM, "out of memory while reading an array");
+	for (int32_t y = 0; y < need.height; y++) {
+		const void *from = array->pixels + (size_t)(need.y + y) * array->stride +
+				   (size_t)need.x * pixel;
+		const uint16_t *numbers = from;
+		float *to = (float *)(void *)(pixels->data + (size_t)y * out->stride);
+		for (size_t i = 0; i < count; i++)
+			to[i] = numbers[i];
+	}
 	return 0;
 }
 
 static int array_read(void *state, const struct codec_input *input, struct rect need,
 		      struct buffer *pixels, struct image *out, struct fault *fault)
 {
-	(void)input, (void)need, (void)pixels, (void)fault;
-	*out = ((const struct source_view *)state)->array;
+	const struct source_view *view = state;
+	(void)input;
+	if (view->floats)
+		return array_widen(&view->array, need, pixels, out, fault);
+	*out = view->array;
 	return 0;
 }
 
@@ -201,6 +231,8 @@ int source_begin(struct source_view *view, struct decoder *decoder, const struct
 		return file_begin(decoder, recipe, input, limits, width_out, height_out, fault);
 	case SOURCE_ARRAY:
 		view->array = dataset_pixels(recipe->dataset, input->sample);
+		view->floats = view->array.form.type == IMAGE_UINT16 && source_is_wide(recipe) &&
+			       pipeline_form(recipe->pipeline).type == IMAGE_FLOAT32;
 		return decoder_begin_pixels(decoder, &codec_array, view, width_out, height_out,
 					    fault);
 	case SOURCE_KEPT:

@@ -77,6 +77,7 @@ struct picture_key source_key(const struct input *input, const struct job_recipe
 struct source_view {
 	struct kept_view kept;
 	struct image array;
+	bool floats; /* the uint16 numbers of the array are to be float32 */
 };
 
 /* Are files read as wide pixels? Then nothing that is kept of them will do, nor is it kept. */

@@ -160,11 +160,48 @@ def test_floats_that_nothing_moves(daemon, tmp_path):
     assert [int(s["label"]) for s in got] == list(range(N))
 
 
-@pytest.mark.parametrize("shape", [(N, H, W, 2), (N, H, W, 5), (N, H), (N, H, W, 0)])
-def test_floats_of_another_shape(daemon, tmp_path, shape):
+@pytest.mark.parametrize("shape, error, words", [
+    ((N, H, W, 2), "pipeline", "1, 3 or 4 channels"), ((N, H), "dataset", "(N, H, W)"),
+    ((N, H, W, 5), "pipeline", "1, 3 or 4 channels"), ((N, H, W, 0), "dataset", "(N, H, W)")])
+def test_floats_of_another_shape(daemon, tmp_path, shape, error, words):
     np.save(tmp_path / "x.npy", np.zeros(shape, np.float32))
-    text = refused(daemon, {"path": str(tmp_path / "x.npy")}, **FLOATS)
-    assert "float32" in text and "1, 3 or 4" in text
+    text = refused(daemon, {"path": str(tmp_path / "x.npy")}, error, **FLOATS)
+    assert "float32" in text and words in text
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "float32"])
+def test_wide_pictures_by_the_law(spawn, tmp_path, dtype):
+    np.save(tmp_path / "x.npy", (np.random.default_rng(1).random((N, H, W, 5)) * 65535)
+            .astype(dtype))
+    dataset = {"path": str(tmp_path / "x.npy")}
+    fields = {"transforms": [{"name": "ReadAs", "dtype": "float32"}, *AUGMENT]}
+    got = [digests(spawn(workers=workers), dataset, **fields) for workers in (1, 3)]
+    assert got[0] == got[1] and len(got[0]) == 2 * N
+
+
+@pytest.mark.parametrize("dtype, channels", [("uint16", 7), ("float32", 3)])
+def test_wide_pictures_are_charged(spawn, tmp_path, dtype, channels):
+    """As many bytes as they are: one more sample than the limit has room for is refused."""
+    sample = 64 * 64 * channels * np.dtype(dtype).itemsize + 8
+    dataset = {"path": str(tmp_path / "x.npy")}
+    daemon = spawn(dataset_memory="3M")
+    fields = {"transforms": [{"name": "ReadAs", "dtype": dtype}]}
+    for count in ((3 << 20) // sample + 1, (3 << 20) // sample):
+        np.save(dataset["path"], np.zeros((count, 64, 64, channels), dtype))
+        if count * sample > 3 << 20:
+            assert str(count * sample) in refused(daemon, dataset, **fields)
+    with daemon.connect() as peer:
+        assert attach(peer, dataset, **fields).name == "attached"
+
+
+def test_a_picture_larger_than_one_of_a_file_is_refused(daemon, tmp_path):
+    """3 bytes for each of max-pixels' largest, though the file is sparse and the memory there."""
+    header = b"{'descr': '<u2', 'fortran_order': False, 'shape': (1, 2048, 2048, 64)}"
+    with open(tmp_path / "x.npy", "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+        file.truncate(10 + len(header) + 2048 * 2048 * 64 * 2)
+    text = refused(daemon, {"path": str(tmp_path / "x.npy")}, dtype="uint16")
+    assert "cannot be kept in memory" in text
 
 
 def test_one_copy_and_a_limit(spawn, images, tmp_path):

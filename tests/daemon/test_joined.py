@@ -183,6 +183,11 @@ def test_what_does_not_go_together(daemon, folders, tmp_path):
             assert all(word in answer.fields["text"] for word in words), answer
     refused([folder, small], "dataset", [folder, small, "pixels in memory"])
     refused([small, large], "dataset", [small, large, "differ in size"])
+    wide = {dtype: str(tmp_path / f"{dtype}.npy") for dtype in ("uint16", "float32")}
+    for dtype, path in wide.items():
+        numpy.save(path, numpy.zeros((2, 8, 8, 3), dtype))
+        refused([small, path], "dataset", ["size or channels"])
+    refused([*wide.values()], "dataset", ["size or channels"])
     refused([folder], "dataset", ["2 to 16"])
     refused([folder, folder], "argument", ["3 weights for 2 parts"], sampler=BY_PART)
     with daemon.connect() as peer:

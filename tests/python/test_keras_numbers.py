@@ -255,5 +255,5 @@ def test_numbers_need_the_generator_alone(near, tmp_path):
     with pytest.raises(stoker.Error, match="float32 numbers: give the array as uint8"):
         near.fit(path)
     np.save(tmp_path / "x.npy", np.zeros((4, 8, 8, 2), np.float32))
-    with pytest.raises(stoker.DatasetError, match="1, 3 or 4"):
+    with pytest.raises(stoker.PipelineError, match="1, 3 or 4"):
         near.loader(path, batch_size=4, transforms=[alone])

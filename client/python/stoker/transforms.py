@@ -117,9 +117,10 @@ class Buckets(Transform):
 class ReadAs(Transform):
     """Stands first: pictures are read as numbers of 16 bits or floats, not as RGB of 8 bits.
 
-    ``dtype``: uint16 (PNG, PNM and TIFF of 16 bits) or float32 (those, and TIFF of floats or of
-    integers of 32 bits, with the numbers of the file). ``channels``: of all of them; None: of the
-    first. Each channel is resized as Pillow resizes a picture of mode I;16, or F.
+    ``dtype``: uint16 (PNG, PNM, TIFF and arrays of 16 bits) or float32 (those, and TIFF and arrays
+    of floats, TIFF of integers of 32 bits, with the numbers of the file). ``channels``: of all of
+    them; None: of the first. Each channel is resized as Pillow resizes a picture of mode I;16, or
+    F.
 
     With the loader's dtype uint16, ReadAs("uint16") is understood. As float32, float16 or bfloat16
     pictures read as uint16 are divided by 65535, those read as float32 are not."""

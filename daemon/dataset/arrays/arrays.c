@@ -11,22 +11,19 @@
 #include "base/quote.h"
 
 #define CLASSES_MAX 65536 /* of arrays_find_classes() */
-
-/* Bytes of a pixel. */
-static size_t pixel_bytes(uint32_t channels)
-{
-	return channels ? channels * sizeof(float) : 3;
-}
+/* Limit of one picture, and of it as float32: that of a file (decode/limits.h). */
+#define PICTURE_BYTES_MAX ((uint64_t)IMAGE_PIXELS_MAX * 3)
 
 /* The bytes that a plan needs; false if its numbers are absurd. */
 static bool plan_bytes(const struct arrays_plan *plan, uint64_t *pixels_out, uint64_t *labels_out)
 {
+	const uint64_t pixel = image_pixel_bytes(plan->form);
+	const uint64_t most = plan->form.type ? plan->form.channels * sizeof(float) : pixel;
 	uint64_t pixels, all;
 	return plan->height && plan->width && plan->label.bytes &&
 	       !__builtin_mul_overflow(plan->height, plan->width, &pixels) &&
-	       pixels <= IMAGE_PIXELS_MAX &&
-	       !__builtin_mul_overflow(plan->count, pixel_bytes(plan->channels) * pixels,
-				       pixels_out) &&
+	       pixels <= IMAGE_PIXELS_MAX && most * pixels <= PICTURE_BYTES_MAX &&
+	       !__builtin_mul_overflow(plan->count, pixel * pixels, pixels_out) &&
 	       !__builtin_mul_overflow(plan->count, plan->label.bytes, labels_out) &&
 	       !__builtin_add_overflow(*pixels_out, *labels_out, &all) && all <= INT64_MAX / 2;
 }
@@ -73,7 +70,7 @@ int arrays_new(struct arrays **out, const struct arrays_plan *plan, struct datas
 	arrays->count = plan->count;
 	arrays->width = (int32_t)plan->width;
 	arrays->height = (int32_t)plan->height;
-	arrays->channels = plan->channels;
+	arrays->form = plan->form;
 	arrays->label = plan->label;
 	arrays->pixels = calloc(1, pixels + BUFFER_SLACK);
 	arrays->labels = calloc(1, labels);
@@ -168,7 +165,7 @@ int arrays_find_classes(struct arrays *arrays)
 
 size_t arrays_picture_bytes(const struct arrays *arrays)
 {
-	return pixel_bytes(arrays->channels) * (size_t)arrays->width * (size_t)arrays->height;
+	return image_pixel_bytes(arrays->form) * (size_t)arrays->width * (size_t)arrays->height;
 }
 
 void arrays_put_gray(struct arrays *arrays, uint64_t first, uint64_t count, const uint8_t *gray)
@@ -204,9 +201,9 @@ int arrays_finish(struct arrays *arrays, const char *kind, struct dataset_facts 
 	digest_add_u64(state, arrays->count);
 	digest_add_u64(state, (uint64_t)arrays->height);
 	digest_add_u64(state, (uint64_t)arrays->width);
-	if (arrays->channels) {
-		digest_add_text(state, "float32");
-		digest_add_u64(state, arrays->channels);
+	if (arrays->form.type) {
+		digest_add_text(state, arrays->form.type == IMAGE_UINT16 ? "uint16" : "float32");
+		digest_add_u64(state, arrays->form.channels);
 	}
 	digest_add(state, arrays->pixels, arrays->count * arrays_picture_bytes(arrays));
 	digest_add_text(state, arrays->label.dtype);
@@ -248,10 +245,10 @@ struct image arrays_pixels(const void *state, uint64_t sample)
 	const struct arrays *arrays = state;
 	return (struct image){
 		.pixels = arrays->pixels + sample * arrays_picture_bytes(arrays),
-		.stride = pixel_bytes(arrays->channels) * (size_t)arrays->width,
+		.stride = image_pixel_bytes(arrays->form) * (size_t)arrays->width,
 		.width = arrays->width,
 		.height = arrays->height,
 		.area = {0, 0, arrays->width, arrays->height},
-		.channels = arrays->channels,
+		.form = arrays->form,
 	};
 }

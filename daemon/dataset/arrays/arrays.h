@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples that are pixels in memory: pictures of one size, 3 bytes a pixel or 1, 3 or 4 float32
- * numbers, with their labels. The kinds that are arrays of small pictures (.npy, .npz, CIFAR,
+ * Samples that are pixels in memory: pictures of one size, 3 bytes a pixel or of a form of
+ * their own, with their labels. The kinds that are arrays of small pictures (.npy, .npz, CIFAR,
  * MNIST) fill one in when they open and share its functions from then on. Owns the memory, which an
  * account limits. Immutable once finished, any number of threads; knows no file and no format.
  */
@@ -13,8 +13,8 @@
 struct arrays {
 	uint64_t count;
 	int32_t width, height;
-	uint32_t channels; /* of float32 numbers; 0: RGB */
-	uint8_t *pixels;   /* count x height x width x those, then BUFFER_SLACK bytes */
+	struct image_form form;
+	uint8_t *pixels; /* count x height x width x those, then BUFFER_SLACK bytes */
 	struct dataset_label label;
 	uint8_t *labels;		 /* count x label.bytes */
 	char **classes;			 /* class_count names */
@@ -27,7 +27,7 @@ struct arrays {
 /* Memory to allocate. */
 struct arrays_plan {
 	uint64_t count, height, width;
-	uint32_t channels; /* of float32 numbers; 0: RGB */
+	struct image_form form;
 	struct dataset_label label;
 	const char *from; /* the dataset's path, for messages */
 };

@@ -110,29 +110,38 @@ bool npy_array_is_pictures(const struct npy_header *header)
 		(header->dims == 4 && (header->shape[3] == 1 || header->shape[3] == 3)));
 }
 
-/* Number of channels of pictures that are float32 numbers; 0: they are not. */
-static uint32_t npy_channels(const struct npy_header *images)
+/* Form of pictures that npy_check_images() has checked. */
+static struct image_form npy_form(const struct npy_header *images)
 {
-	if (images->type != NPY_FLOAT32 || images->dims < 3)
-		return 0;
-	uint64_t channels = images->dims == 3 ? 1 : images->shape[3];
-	return channels == 1 || channels == 3 || channels == 4 ? (uint32_t)channels : 0;
+	if (images->type == NPY_UINT8)
+		return (struct image_form){0};
+	return (struct image_form){
+		images->type == NPY_UINT16 ? IMAGE_UINT16 : IMAGE_FLOAT32,
+		images->dims == 3 ? 1 : (uint32_t)images->shape[3],
+	};
+}
+
+/* (N, H, W) or (N, H, W, C) */
+static bool npy_has_channels(const struct npy_header *images)
+{
+	return images->dims == 3 || (images->dims == 4 && images->shape[3] > 0 &&
+				     images->shape[3] <= IMAGE_CHANNELS_MAX);
 }
 
 static int npy_check_images(const struct npy_array *images, struct fault *fault)
 {
-	if (images->header.type == NPY_FLOAT32 && npy_channels(&images->header) == 0)
+	const enum npy_type type = images->header.type;
+	if (type != NPY_UINT8 && type != NPY_UINT16 && type != NPY_FLOAT32)
+		return npy_array_say(
+			images,
+			"pictures must be uint8, uint16 or float32, and its numbers are not",
+			fault);
+	if (type != NPY_UINT8 && !npy_has_channels(&images->header))
 		return npy_array_say(images,
-				     "pictures of float32 must have the shape (N, H, W) or (N, H, "
-				     "W, 1, 3 or 4)",
+				     "pictures of uint16 and float32 must have the shape (N, H, W) "
+				     "or (N, H, W, C) of 1 to 64 channels, which come last",
 				     fault);
-	if (images->header.type == NPY_FLOAT32)
-		return 0;
-	if (images->header.type != NPY_UINT8)
-		return npy_array_say(images,
-				     "pictures must be uint8 or float32, and its numbers are not",
-				     fault);
-	if (!npy_array_is_pictures(&images->header))
+	if (type == NPY_UINT8 && !npy_array_is_pictures(&images->header))
 		return npy_array_say(
 			images,
 			"pictures must have the shape (N, H, W), (N, H, W, 1) or (N, H, W, 3)",
@@ -149,7 +158,7 @@ static int npy_check_labels(const struct npy_array *labels, uint64_t count, stru
 		return npy_array_say(labels, "labels must have the shape (N,) or (N, K)", fault);
 	if (header->type == NPY_FLOAT64)
 		return npy_array_say(labels,
-				     "labels must be uint8, int32, int64 or float32: save "
+				     "labels must be uint8, uint16, int32, int64 or float32: save "
 				     ".astype('float32') of them",
 				     fault);
 	snprintf(words, sizeof(words),
@@ -179,7 +188,7 @@ static struct dataset_label npy_label(const struct npy_array *labels)
 static int npy_read_images(const struct npy_array *images, struct arrays *arrays,
 			   struct dataset_progress *progress, struct fault *fault)
 {
-	bool gray = arrays->channels == 0 && npy_is_gray(&images->header);
+	bool gray = arrays->form.type == IMAGE_BYTES && npy_is_gray(&images->header);
 	size_t picture = arrays_picture_bytes(arrays), source = gray ? picture / 3 : picture;
 	uint64_t step = source < STEP_BYTES ? STEP_BYTES / source : 1;
 	uint8_t *bytes = gray ? malloc(step * source) : NULL;
@@ -202,8 +211,13 @@ static int npy_read_images(const struct npy_array *images, struct arrays *arrays
 
 static int64_t npy_integer(const uint8_t *bytes, enum npy_type type)
 {
+	uint16_t word;
 	int32_t narrow;
 	int64_t number = *bytes;
+	if (type == NPY_UINT16) {
+		memcpy(&word, bytes, sizeof(word));
+		number = word;
+	}
 	if (type == NPY_INT32) {
 		memcpy(&narrow, bytes, sizeof(narrow));
 		number = narrow;
@@ -269,7 +283,7 @@ int npy_array_load(struct arrays **out, const struct npy_array *images,
 		.count = images->header.shape[0],
 		.height = images->header.shape[1],
 		.width = images->header.shape[2],
-		.channels = npy_channels(&images->header),
+		.form = npy_form(&images->header),
 		.label = npy_label(labels),
 		.from = images->path,
 	};

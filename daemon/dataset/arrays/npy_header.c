@@ -13,9 +13,9 @@ static const struct {
 	const char *words[2]; /* in headers */
 	size_t bytes;
 } types[NPY_TYPES] = {
-	[NPY_UINT8] = {{"|u1", "<u1"}, 1},   [NPY_INT32] = {{"<i4", "<i4"}, 4},
-	[NPY_INT64] = {{"<i8", "<i8"}, 8},   [NPY_FLOAT32] = {{"<f4", "<f4"}, 4},
-	[NPY_FLOAT64] = {{"<f8", "<f8"}, 8},
+	[NPY_UINT8] = {{"|u1", "<u1"}, 1},   [NPY_UINT16] = {{"<u2", "<u2"}, 2},
+	[NPY_INT32] = {{"<i4", "<i4"}, 4},   [NPY_INT64] = {{"<i8", "<i8"}, 8},
+	[NPY_FLOAT32] = {{"<f4", "<f4"}, 4}, [NPY_FLOAT64] = {{"<f8", "<f8"}, 8},
 };
 
 size_t npy_type_bytes(enum npy_type type)
@@ -97,11 +97,10 @@ static int take_type(struct words *words, struct npy_header *header, struct faul
 			return 0;
 		}
 	}
-	return fault_say(
-		fault, NPY_E_HEADER,
-		"its type is '%s', not uint8, int32, int64, float32 or float64 in this machine's "
-		"byte order: save it with astype()",
-		quote_bytes(&quote, text, size));
+	return fault_say(fault, NPY_E_HEADER,
+			 "its type is '%s', not uint8, uint16, int32, int64, float32 or float64 in "
+			 "this machine's byte order: save it with astype()",
+			 quote_bytes(&quote, text, size));
 }
 
 static int take_order(struct words *words, struct fault *fault)

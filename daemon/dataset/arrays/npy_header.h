@@ -19,7 +19,7 @@ enum {
 	NPY_E_HEADER = 1, /* it is not such a file, or has a type or shape that is not supported */
 };
 
-enum npy_type { NPY_UINT8, NPY_INT32, NPY_INT64, NPY_FLOAT32, NPY_FLOAT64, NPY_TYPES };
+enum npy_type { NPY_UINT8, NPY_UINT16, NPY_INT32, NPY_INT64, NPY_FLOAT32, NPY_FLOAT64, NPY_TYPES };
 
 struct npy_header {
 	enum npy_type type;

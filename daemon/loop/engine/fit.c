@@ -122,10 +122,11 @@ int fit_open(struct fit *fit, const struct dataset *dataset, struct job_recipe *
 	*code_out = ERROR_PIPELINE;
 	if (dataset_has_pixels(dataset))
 		image = dataset_pixels(dataset, 0);
-	if (image.channels)
+	if (image.form.type)
 		return fault_say(fault, FIT_E_REFUSED,
-				 "a fit is of pictures of bytes, and the samples are float32 "
-				 "numbers: give the array as uint8");
+				 "a fit is of pictures of bytes, and the samples are %s "
+				 "numbers: give the array as uint8",
+				 image.form.type == IMAGE_UINT16 ? "uint16" : "float32");
 	if (pipeline_form(fit->pipeline).type)
 		return fault_say(
 			fault, FIT_E_REFUSED,

@@ -13,6 +13,36 @@
 #include "transform/pipeline.h"
 #include "work/one_size.h"
 
+/* Settle for samples that are arrays like this one: of bytes, wide, or numbers for a generator. 0,
+ * a condition of pipeline.h with words or -ENOMEM. */
+static int settle_array(struct pipeline *pipeline, const struct image *array, struct fault *fault)
+{
+	const struct image_form form = array->form, wanted = pipeline_form(pipeline);
+	if (!wanted.type && form.type == IMAGE_FLOAT32)
+		return pipeline_settle_numbers(pipeline, array->width, array->height, form.channels,
+					       fault);
+	if (!wanted.type && form.type == IMAGE_UINT16)
+		return fault_say(fault, PIPELINE_E_TRANSFORM,
+				 "dtype: the samples of this dataset are arrays of uint16: take "
+				 "dtype uint16, or put ReadAs uint16 or float32 first");
+	if (wanted.type && form.type != wanted.type && form.type != IMAGE_UINT16)
+		return fault_say(fault, PIPELINE_E_TRANSFORM,
+				 "transforms: the samples of this dataset are arrays of %s, which "
+				 "are not read as %s: %s",
+				 form.type ? "float32" : "uint8",
+				 wanted.type == IMAGE_UINT16 ? "uint16" : "float32",
+				 form.type ? "take ReadAs float32"
+					   : "leave out ReadAs and dtype uint16, or give an array "
+					     "of uint16 or float32");
+	if (wanted.channels && wanted.channels != form.channels)
+		return fault_say(fault, PIPELINE_E_TRANSFORM,
+				 "transforms: ReadAs asks for %u channels, and the arrays of this "
+				 "dataset have %u: leave the number out",
+				 wanted.channels, form.channels);
+	int r = pipeline_settle_channels(pipeline, form.channels, fault);
+	return r ? r : pipeline_settle(pipeline, array->width, array->height, fault);
+}
+
 struct settling {
 	struct attach_arguments *arguments;
 	const struct dataset_entry *entry;
@@ -37,15 +67,11 @@ static int settle_pipeline(const struct settling *settling, struct fault *fault)
 			       : 0;
 	if (dataset_has_pixels(dataset))
 		image = dataset_pixels(dataset, 0);
-	if (dataset_has_pixels(dataset) && pipeline_form(pipeline).type)
-		return fault_say(fault, ERROR_PIPELINE,
-				 "transforms: ReadAs and dtype uint16 are for files, and the "
-				 "samples of this dataset are arrays in memory: leave them out");
-	int r = pipeline_settle_channels(pipeline, size->channels, &why);
-	r = r		     ? r
-	    : image.channels ? pipeline_settle_numbers(pipeline, image.width, image.height,
-						       image.channels, &why)
-			     : pipeline_settle(pipeline, image.width, image.height, &why);
+	int r = 0;
+	if (dataset_has_pixels(dataset))
+		r = settle_array(pipeline, &image, &why);
+	else if ((r = pipeline_settle_channels(pipeline, size->channels, &why)) == 0)
+		r = pipeline_settle(pipeline, image.width, image.height, &why);
 	if (r == 0)
 		r = pipeline_check_work(pipeline, image.width, image.height,
 					settling->arguments->fields.views, &why);

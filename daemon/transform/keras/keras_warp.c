@@ -222,14 +222,14 @@ static bool is_shift(const struct keras_warp *warp)
 int keras_warp_run(const struct keras_warp *warp, const struct image *image, enum cpu cpu,
 		   struct buffer *scratch, float *out)
 {
-	const int32_t channels = image->channels ? (int32_t)image->channels : 3;
+	const int32_t channels = image->form.channels ? (int32_t)image->form.channels : 3;
 	struct source source = {
 		.pixels = image->pixels,
-		.numbers = image->channels ? (const float *)(const void *)image->pixels : NULL,
+		.numbers = image->form.channels ? (const float *)(const void *)image->pixels : NULL,
 		.height = image->height,
 		.width = image->width,
 		.channels = channels,
-		.stride = (int32_t)(image->stride / (image->channels ? sizeof(float) : 1)),
+		.stride = (int32_t)(image->stride / (image->form.channels ? sizeof(float) : 1)),
 		.right = image->width > 1 ? (size_t)channels : 0,
 	};
 	source.down = image->height > 1 ? (size_t)source.stride : 0;

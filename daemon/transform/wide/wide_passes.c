@@ -125,7 +125,7 @@ static int pass_between(struct passes *passes, const struct pass *pass, const st
 		pass->size[1],
 		{pass->window[0].first, pass->window[1].first, width, height},
 	};
-	image->channels = form.channels;
+	image->form = form;
 	return 0;
 }
 

@@ -111,6 +111,6 @@ bool wide_resample_run(const struct wide_resample *pass, uint8_t *out, struct im
 	}
 	*image_out = (struct image){
 		out, stride, size.width, size.height, {0, 0, size.width, size.height}};
-	image_out->channels = pass->form.channels;
+	image_out->form = pass->form;
 	return true;
 }
