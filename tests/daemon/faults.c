@@ -12,7 +12,7 @@
  * $STOKER_TEST_GATE stands. With $STOKER_TEST_CLOCK the time of day is a day too early and a day
  * too late in turn; once the file $STOKER_TEST_SUSPENDED stands, all other clocks are an hour
  * later, as after a machine has slept. With $STOKER_TEST_BACKWARDS folders are listed from their
- * end. Any thread.
+ * end. With $STOKER_TEST_PAGES a page is said to have so many bytes. Any thread.
  */
 #undef _FILE_OFFSET_BITS /* pread() shall be that symbol, and pread64() the other */
 #include <dirent.h>
@@ -213,4 +213,12 @@ EXPORT struct dirent64 *readdir64(DIR *folder)
 EXPORT struct dirent *readdir(DIR *folder)
 {
 	return (struct dirent *)readdir64(folder);
+}
+
+EXPORT long sysconf(int name)
+{
+	long (*forwards)(int);
+	*(void **)&forwards = dlsym(RTLD_NEXT, "sysconf");
+	const char *bytes = name == _SC_PAGESIZE ? getenv("STOKER_TEST_PAGES") : NULL;
+	return bytes ? atol(bytes) : forwards(name);
 }

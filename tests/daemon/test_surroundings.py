@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 
+import numpy
 import pytest
 
 from harness import SLOW, STOKERD, Daemon, wait_for
@@ -127,6 +128,20 @@ def test_the_machine_sleeps(spawn, photos, tmp_path):
     assert digests(daemon, photos) == reference
     status = daemon.status()
     assert status["uptime_s"] >= 3600 and status["timeouts_total"] == 0
+
+
+def test_large_pages(spawn, photos):
+    """FAULTS 87: where a page has 64 KiB, as on many ARM servers, each field begins with one, and
+    what is charged is what such pages take. The samples are the same."""
+    reference = digests(spawn(), photos)
+    daemon = spawn(environment=faulty(STOKER_TEST_PAGES="65536"))
+    with daemon.connect() as peer:
+        attached = peer.attach(photos, **STREAM, epochs=1)
+        ring = peer.ring
+        begin = numpy.frombuffer(ring.map, "uint8").ctypes.data
+        assert attached.fields["bytes"] % 65536 == 0
+        assert all((field.ctypes.data - begin) % 65536 == 0 for field in ring.fields.values())
+    assert digests(daemon, photos) == reference
 
 
 @pytest.fixture(name="group")

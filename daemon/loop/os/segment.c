@@ -17,9 +17,15 @@
 
 #define SHM_FOLDER "/dev/shm"
 
-static uint64_t page_up(uint64_t bytes)
+uint64_t segment_page(void)
 {
-	return (bytes + SEGMENT_PAGE - 1) & ~(uint64_t)(SEGMENT_PAGE - 1);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	return page > SEGMENT_PAGE ? page : SEGMENT_PAGE;
+}
+
+static uint64_t round_up(uint64_t bytes, uint64_t page)
+{
+	return (bytes + page - 1) & ~(page - 1);
 }
 
 static void segment_add(struct segment *segment, const struct field *field)
@@ -38,7 +44,7 @@ static void segment_add(struct segment *segment, const struct field *field)
 	    bytes > SEGMENT_BYTES_MAX - header->total_bytes)
 		header->total_bytes = SEGMENT_BYTES_MAX;
 	else
-		header->total_bytes = page_up(header->total_bytes + bytes);
+		header->total_bytes = round_up(header->total_bytes + bytes, segment_page());
 }
 
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
@@ -51,9 +57,9 @@ void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,
 	memcpy(header->magic, SEGMENT_MAGIC, sizeof(header->magic));
 	header->version = fields_page(&recipe->fields);
 	header->row_bytes = header->version > 1 ? sizeof(struct segment_field) : 0;
-	header->header_bytes = (uint32_t)page_up(SEGMENT_ROWS_AT + (uint64_t)recipe->fields.count *
-									   header->row_bytes);
-	header->total_bytes = header->header_bytes;
+	uint64_t rows = (uint64_t)recipe->fields.count * header->row_bytes;
+	header->header_bytes = (uint32_t)round_up(SEGMENT_ROWS_AT + rows, SEGMENT_PAGE);
+	header->total_bytes = round_up(header->header_bytes, segment_page());
 	header->ring = ring;
 	header->slots = slots;
 	memcpy(header->dataset_fingerprint, fingerprint.bytes, sizeof(fingerprint.bytes));
@@ -127,16 +133,21 @@ struct span {
 static struct span span_of(const struct segment_field *field, const struct segment_run *run)
 {
 	uint64_t first = field->offset + field->stride * run->first;
-	uint64_t at = first & ~(uint64_t)(SEGMENT_PAGE - 1);
-	return (struct span){at, page_up(first + field->stride * run->count) - at};
+	uint64_t page = segment_page(), at = first & ~(page - 1);
+	return (struct span){at, round_up(first + field->stride * run->count, page) - at};
+}
+
+/* The part that has memory beside the runs: the header; without runs, all. */
+static struct span segment_front(const struct segment *segment, size_t runs)
+{
+	uint64_t header = round_up(segment->header.header_bytes, segment_page());
+	return (struct span){0, runs ? header : segment->bytes};
 }
 
 size_t segment_bytes_of(const struct segment *segment, const struct segment_run *run, size_t runs)
 {
 	const struct segment_header *header = &segment->header;
-	size_t bytes = header->header_bytes;
-	if (runs == 0)
-		return segment->bytes;
+	size_t bytes = segment_front(segment, runs).bytes;
 	for (size_t i = 0; i < runs; i++)
 		for (uint32_t f = 0; f < header->n_fields; f++)
 			bytes += span_of(&segment->field[f], &run[i]).bytes;
@@ -176,10 +187,9 @@ static int segment_reserve_runs(const struct segment *segment, int fd,
 static int segment_allocate(struct segment *segment, int fd, const struct segment_run *run,
 			    size_t runs, struct fault *fault)
 {
-	struct span header = {0, runs ? segment->header.header_bytes : segment->bytes};
 	if (runs && ftruncate(fd, (off_t)segment->bytes) < 0)
 		return errno == EFBIG ? segment_out_of_memory(segment, fault) : -errno;
-	int r = segment_reserve(segment, fd, header, fault);
+	int r = segment_reserve(segment, fd, segment_front(segment, runs), fault);
 	if (r == 0)
 		r = segment_reserve_runs(segment, fd, run, runs, fault);
 	if (r)
@@ -199,7 +209,7 @@ static void segment_touch(const struct segment *segment, struct span span)
 		return;
 #endif
 	/* Written as it is: a page may have slots of others. */
-	for (size_t at = span.at; at < span.at + span.bytes; at += SEGMENT_PAGE)
+	for (size_t at = span.at; at < span.at + span.bytes; at += segment_page())
 		__atomic_fetch_or(segment->map + at, 0, __ATOMIC_RELAXED);
 }
 
@@ -243,8 +253,7 @@ int segment_make(struct segment *segment, enum segment_transport transport, cons
 	int fd = segment_create(segment, prefix, mode);
 	int r = fd < 0 ? fd : segment_allocate(segment, fd, run, runs, fault);
 	if (r == 0) {
-		segment_touch(segment, (struct span){0, runs ? segment->header.header_bytes
-							     : segment->bytes});
+		segment_touch(segment, segment_front(segment, runs));
 		segment_touch_runs(segment, run, runs);
 		segment_write(segment);
 		r = segment_seal(segment, fd);

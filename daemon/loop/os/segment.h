@@ -41,6 +41,8 @@ struct segment {
 #define SEGMENT_BYTES_MAX ((uint64_t)1 << 62) /* of a plan; more than any machine has */
 #define SEGMENT_NULL ((struct segment){.fd = -1})
 
+/* Bytes of a page, where fields begin and which memory comes in: the system's, 4 KiB or more. */
+uint64_t segment_page(void);
 /* Lay out `slots` slots of the recipe's fields; fills in segment->header and ->bytes, which are
  * SEGMENT_BYTES_MAX where it would be more. */
 void segment_plan(struct segment *segment, uint64_t ring, uint32_t slots,

@@ -60,7 +60,7 @@ static uint64_t ring_plan_slack(const struct share *share, const struct stream *
 				uint64_t slots, uint64_t depth)
 {
 	uint64_t half = share->batch_size / 2, bytes = stream->recipe.fields.field[0].bytes;
-	uint64_t part = bytes & -bytes, unit = part < SEGMENT_PAGE ? SEGMENT_PAGE / part : 1;
+	uint64_t part = bytes & -bytes, page = segment_page(), unit = part < page ? page / part : 1;
 	uint64_t some = depth + depth / 2, wanted = slots + (some < half ? some : half);
 	uint64_t slack = (wanted + unit - 1) / unit * unit - slots;
 	return share->world == 1 && slack < share->batch_size ? slack : 0;

@@ -302,8 +302,8 @@ static struct segment planned(void)
 	header->slots = 8;
 	header->n_fields = 1;
 	segment.field[0].stride = 100;
-	segment.field[0].offset = SEGMENT_PAGE;
-	header->total_bytes = segment.bytes = 2 * SEGMENT_PAGE;
+	segment.field[0].offset = segment_page();
+	header->total_bytes = segment.bytes = 2 * segment_page();
 	return segment;
 }
 
@@ -325,11 +325,11 @@ static void held_until_the_last_mapping_is_gone(void **state)
 		assert_true(fd >= 0 && segment.fd == -1 && !segment.map);
 		assert_true(segment_is_held(fd));
 		void *map =
-			mmap(NULL, SEGMENT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, reader, 0);
+			mmap(NULL, segment_page(), PROT_READ | PROT_WRITE, MAP_PRIVATE, reader, 0);
 		assert_ptr_not_equal(map, MAP_FAILED);
 		close(reader);
 		assert_true(segment_is_held(fd));
-		munmap(map, SEGMENT_PAGE);
+		munmap(map, segment_page());
 		assert_false(segment_is_held(fd));
 		assert_false(segment_is_held(fd)); /* asking holds nothing */
 		close(fd);
@@ -343,13 +343,13 @@ static void readers_cannot_write(void **state)
 	struct fault fault;
 	char self[64];
 	assert_int_equal(segment_make(&segment, SEGMENT_FD, "", 0600, NULL, 0, &fault), 0);
-	assert_ptr_equal(segment_at(&segment, 0, 3), segment.map + SEGMENT_PAGE + 300);
+	assert_ptr_equal(segment_at(&segment, 0, 3), segment.map + segment_page() + 300);
 	memset(segment_at(&segment, 0, 3), 'x', 100);
 	char *map = mmap(NULL, segment.bytes, PROT_READ, MAP_SHARED, segment.fd, 0);
 	assert_true(map != MAP_FAILED);
 	assert_memory_equal(map, SEGMENT_MAGIC, 8);
-	assert_int_equal(map[SEGMENT_PAGE + 399], 'x');
-	assert_int_equal(map[SEGMENT_PAGE + 400], 0);
+	assert_int_equal(map[segment_page() + 399], 'x');
+	assert_int_equal(map[segment_page() + 400], 0);
 	munmap(map, segment.bytes);
 	assert_true(mmap(NULL, segment.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment.fd, 0) ==
 		    MAP_FAILED);
@@ -399,19 +399,19 @@ static void a_segment_with_memory_for_some_slots(void **state)
 		struct segment segment = planned();
 		struct fault fault;
 		struct stat stat;
-		segment.field[0].stride = 2 * SEGMENT_PAGE;
-		segment.bytes = segment.header.total_bytes = 17 * SEGMENT_PAGE;
-		assert_int_equal(segment_bytes_of(&segment, &second, 1), 5 * SEGMENT_PAGE);
+		segment.field[0].stride = 2 * segment_page();
+		segment.bytes = segment.header.total_bytes = 17 * segment_page();
+		assert_int_equal(segment_bytes_of(&segment, &second, 1), 5 * segment_page());
 		assert_int_equal(segment_make(&segment, transports[i], "stoker-os-", 0600, &first,
 					      1, &fault),
 				 0);
-		assert_int_equal(segment.backed, 3 * SEGMENT_PAGE);
+		assert_int_equal(segment.backed, 3 * segment_page());
 		assert_int_equal(fstat(segment.fd, &stat), 0);
 		assert_int_equal(stat.st_size, segment.bytes);
-		assert_int_equal(stat.st_blocks * 512, 3 * SEGMENT_PAGE);
-		memset(segment_at(&segment, 0, 2), 'x', 2 * SEGMENT_PAGE);
+		assert_int_equal(stat.st_blocks * 512, 3 * segment_page());
+		memset(segment_at(&segment, 0, 2), 'x', 2 * segment_page());
 		assert_int_equal(segment_back(&segment, &second, 1, &fault), 0);
-		assert_int_equal(segment_allocated(&segment), 5 * SEGMENT_PAGE);
+		assert_int_equal(segment_allocated(&segment), 5 * segment_page());
 		assert_int_equal(*(char *)segment_at(&segment, 0, 2), 'x');
 		assert_int_equal(*(char *)segment_at(&segment, 0, 1), 0);
 		segment_deinit(&segment);
@@ -422,9 +422,10 @@ static void a_segment_with_memory_for_some_slots(void **state)
 static int make_beyond_a_limit(void)
 {
 	static const enum segment_transport transports[] = {SEGMENT_FD, SEGMENT_PATH};
-	const struct rlimit limit = {SEGMENT_PAGE, SEGMENT_PAGE};
-	char prefix[64];
+	const struct rlimit limit = {segment_page(), segment_page()};
+	char prefix[64], bytes[32];
 	snprintf(prefix, sizeof(prefix), "stoker-test-%ld-", (long)getpid());
+	snprintf(bytes, sizeof(bytes), "%zu bytes", planned().bytes);
 	signal(SIGXFSZ, SIG_IGN);
 	if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
 		return 1;
@@ -434,7 +435,7 @@ static int make_beyond_a_limit(void)
 		if (segment_make(&segment, transports[i], prefix, 0600, NULL, 0, &fault) !=
 		    SEGMENT_E_MEMORY)
 			return 2;
-		if (!strstr(fault.text, "8192 bytes") || !strstr(fault.text, "lower batch_size"))
+		if (!strstr(fault.text, bytes) || !strstr(fault.text, "lower batch_size"))
 			return 3;
 		if (segment.fd != -1 || segment.map || segment_sweep(prefix) != 0)
 			return 4; /* something is left behind */

@@ -369,20 +369,20 @@ static void a_plan_is_cut_to_the_budget(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring_request request = {.uid = OWN, .fd = true, .inflight = 3};
-	const struct share share = {.n = SAMPLES, .batch_size = 1000, .world = 1};
+	const struct share share = {.n = SAMPLES, .batch_size = 16384, .world = 1};
 	struct ring_plan out = {.slots = 7};
-	fixture->config.ring_memory = ring_bytes(fixture->stream, 3000);
+	fixture->config.ring_memory = ring_bytes(fixture->stream, 3 * 16384);
 	assert_int_equal(plan(fixture, &request, &share, &first, &out), 0);
-	assert_int_equal(out.slots, 3000);
-	fixture->config.ring_memory = ring_bytes(fixture->stream, 2000) - 1;
+	assert_int_equal(out.slots, 3 * 16384);
+	fixture->config.ring_memory = ring_bytes(fixture->stream, 2 * 16384) - 1;
 	out.slots = 7;
 	assert_int_equal(plan(fixture, &request, &share, &first, &out), RING_PLAN_E_MEMORY);
 	assert_int_equal(out.slots, 7); /* written only on success */
-	assert_words("a ring of 2 batches of 1000 samples needs");
+	assert_words("a ring of 2 batches of 16384 samples needs");
 	assert_words("lower batch_size, prefetch, or raise ring-memory");
 	/* A prefetch that was asked for is not cut. */
 	request.prefetch = 4;
-	fixture->config.ring_memory = ring_bytes(fixture->stream, 4000) - 1;
+	fixture->config.ring_memory = ring_bytes(fixture->stream, 4 * 16384) - 1;
 	assert_int_equal(plan(fixture, &request, &share, &first, &out), RING_PLAN_E_MEMORY);
 	assert_words("a ring of 4 batches");
 	fixture->config.ring_memory++;

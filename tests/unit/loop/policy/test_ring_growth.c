@@ -7,6 +7,7 @@
 #include "loop/policy/ring_plan.h"
 
 #define SLOTS 16
+#define WHOLE 16384 /* slots whose fields are whole pages, of 64 KiB, too */
 #define FOUR ((struct reader){.share.batch_size = 4})
 
 static struct ring *lean_ring(struct fixture *fixture)
@@ -34,7 +35,7 @@ static void a_large_ring_begins_small(void **state)
 	struct fixture *fixture = *state;
 	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3, .lean = true};
 	struct stream *stream = fixture->stream;
-	uint64_t large = (64 << 20) / ring_bytes(stream, 1000) * 1000;
+	uint64_t large = (64 << 20) / ring_bytes(stream, WHOLE) * WHOLE;
 	bool lean;
 	assert_int_equal(planned(stream, &request, 16, &lean), 3 + 1 + 1);
 	assert_false(lean);
@@ -58,12 +59,13 @@ static void it_grows_in_steps(void **state)
 	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3, .lean = true};
 	struct stream *stream = fixture->stream;
 	const struct cursor first = {0};
-	const uint64_t batch = (64 << 20) / ring_bytes(stream, 1024) * 1024;
+	const uint64_t batch = (64 << 20) / ring_bytes(stream, WHOLE) * WHOLE;
 	struct share share = {.n = SAMPLES, .batch_size = batch, .world = 1};
 	struct ring_plan plan;
 	struct fault fault;
 	assert_int_equal(ring_plan_make(&request, &share, &first, stream, &plan, &fault), 0);
-	assert_int_equal(plan.slots, 2 * batch + 1024); /* of 12 bytes each: whole pages */
+	assert_int_equal(plan.slots,
+			 2 * batch + segment_page() / 4); /* of 12 bytes each: whole pages */
 	assert_true(plan.lean);
 	request.above = plan.slots;
 	assert_int_equal(ring_plan_make(&request, &share, &first, stream, &plan, &fault), 0);
@@ -129,7 +131,7 @@ static void a_small_ring_has_no_gap_between_epochs(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring_request request = {.uid = ALICE, .fd = true, .inflight = 3, .lean = true};
-	const uint64_t batch = (64 << 20) / ring_bytes(fixture->stream, 1000) * 1000;
+	const uint64_t batch = (64 << 20) / ring_bytes(fixture->stream, WHOLE) * WHOLE;
 	const struct share share = {
 		.n = 2 * batch + 1, .batch_size = batch, .world = 1, .last = LAST_DROP};
 	const struct cursor first = {0};

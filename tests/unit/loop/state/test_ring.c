@@ -80,8 +80,10 @@ static void bytes_of_a_ring(void **state)
 {
 	struct fixture *fixture = *state;
 	/* A page of header; of each field, rounded up to pages: 12 bytes, 8 and 8. */
-	assert_int_equal(ring_bytes(fixture->stream, 8), 4 * SEGMENT_PAGE);
-	assert_int_equal(ring_bytes(fixture->stream, 512), (1 + 2 + 1 + 1) * SEGMENT_PAGE);
+	uint64_t page = segment_page();
+	assert_int_equal(page % (uint64_t)sysconf(_SC_PAGESIZE), 0);
+	assert_int_equal(ring_bytes(fixture->stream, 8), 4 * page);
+	assert_int_equal(ring_bytes(fixture->stream, page / 8), (1 + 2 + 1 + 1) * page);
 	assert_true(ring_bytes(fixture->stream, UINT32_MAX) < SEGMENT_BYTES_MAX);
 	assert_true(ring_bytes(fixture->stream, (uint64_t)UINT32_MAX + 1) == SEGMENT_BYTES_MAX);
 }
