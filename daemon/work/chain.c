@@ -46,12 +46,16 @@ void chain_read(struct job *job, struct input *input, uint64_t sample, const str
 
 void chain_read_partners(struct job *job)
 {
-	uint32_t read = 0;
+	job->partners = 0;
 	for (const struct job *joined = job; joined; joined = joined->sharer)
-		for (; read < joined->recipe->fields.partners; read++)
-			chain_read(job, &job->partner[read].own,
-				   job_sample(joined->recipe, joined->partner[read].entry),
-				   &joined->partner[read].key);
+		while (job->partners < joined->recipe->fields.partners) {
+			struct partner *partner = &job->partner[job->partners];
+			const struct partner *named = &joined->partner[job->partners++];
+			partner->own.supply = &job->supply;
+			partner->mask.source.bytes_read = 0;
+			chain_read(job, &partner->own, job_sample(joined->recipe, named->entry),
+				   &named->key);
+		}
 	for (const struct job *joined = job; joined; joined = joined->sharer) {
 		const struct fields *fields = &joined->recipe->fields;
 		for (uint32_t i = 0; fields->mask && i < fields->partners; i++)

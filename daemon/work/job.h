@@ -89,28 +89,24 @@ struct job {
 	const struct job_recipe *recipe;
 	struct draw_key key;
 	uint64_t sample, entry;
-	void *field[SEGMENT_FIELDS_MAX]; /* the slot: one entry of each field's array */
-	void *owner;			 /* the loop's, to know it again: a ring ... */
-	uint32_t slot;			 /* ... and one of its slots */
-	const atomic_bool *unwanted;	 /* the loop sets it; NULL: it is wanted in any case */
-	void *flow;			 /* the loop's, too: the flow that pays for it */
-	uint64_t cost_ns;		 /* expected time of a worker; 0: not known */
-	void *group, *producer;		 /* the loop's: who made the record of its sample ... */
-	unsigned failures;		 /* ... how often that failed ... */
-	uint64_t maker;			 /* ... the number of who made the last one ... */
-	uint64_t needed;		 /* ... and bytes that it is known to take */
-	uint32_t larger;		 /* JOB_LARGER: the field that has no room ... */
-	uint64_t larger_bytes;		 /* ... for so many bytes of numbers */
+	void *owner;		     /* the loop's, to know it again: a ring ... */
+	uint32_t slot;		     /* ... and one of its slots */
+	const atomic_bool *unwanted; /* the loop sets it; NULL: it is wanted in any case */
+	void *flow;		     /* the loop's, too: the flow that pays for it */
+	uint64_t cost_ns;	     /* expected time of a worker; 0: not known */
+	void *group, *producer;	     /* the loop's: who made the record of its sample ... */
+	unsigned failures;	     /* ... how often that failed ... */
+	uint64_t maker;		     /* ... the number of who made the last one ... */
+	uint64_t needed;	     /* ... and bytes that it is known to take */
+	uint32_t larger;	     /* JOB_LARGER: the field that has no room ... */
+	uint64_t larger_bytes;	     /* ... for so many bytes of numbers */
 
 	/* The inputs of the chain. Its first job has them, for all. */
 	struct supply supply; /* what producers make for it */
 	struct input own;     /* the sample */
 	struct input mask;    /* the mask of the sample, if a job of the chain has that field */
-	/* The samples that it is joined with, fields.partners of the job in the chain that has
-	 * most.
-	 */
-	struct partner partner[JOB_PARTNERS_MAX];
-	struct tile tile; /* of a mosaic: where in it the sample stands */
+	unsigned partners;    /* of `partner`, whose inputs are in use */
+	struct tile tile;     /* of a mosaic: where in it the sample stands */
 
 	enum job_outcome outcome;
 	bool decoded;	  /* a file was decoded for the chain: no picture was kept */
@@ -128,6 +124,13 @@ struct job {
 
 	unsigned index_result; /* enum job_index_result ... */
 	uint64_t index_bytes;  /* ... and the size of the index */
+
+	/* Last, since most jobs use little of them, and threads hand on the cache lines in use: */
+	void *field[SEGMENT_FIELDS_MAX]; /* the slot: one entry of each field's array */
+	/* The samples that it is joined with, fields.partners of the job in the chain that has
+	 * most.
+	 */
+	struct partner partner[JOB_PARTNERS_MAX];
 };
 
 static inline uint64_t job_sample(const struct job_recipe *recipe, uint64_t entry)

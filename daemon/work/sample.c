@@ -176,14 +176,12 @@ bool sample_needs_fetch(const struct job *job)
 void sample_forget(struct job *job)
 {
 	source_release(&job->own.source);
-	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++)
+	for (uint32_t i = 0; i < job->partners; i++)
 		source_release(&job->partner[i].own.source);
 }
 
 static void read_inputs(struct job *job)
 {
-	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++)
-		job->partner[i].own.supply = &job->supply;
 	for (struct job *sharer = job; sharer; sharer = sharer->sharer)
 		sharer->own.supply = &job->supply;
 	job->supply.alone = !job->sharer;

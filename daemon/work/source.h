@@ -42,18 +42,18 @@ struct source {
 	/* KEPT: the pixels. FILE: the rewritten file in memory, in place of `bytes`. Pinned. */
 	struct cached_picture *picture;
 	struct stamp stamp;	  /* of the sample's file */
+	size_t bytes_read;	  /* of the sample's own file; 0 where something was kept */
 	enum job_outcome outcome; /* JOB_DONE, or why nothing could be read, ... */
 	struct fault fault;	  /* ... in words */
-	size_t bytes_read;	  /* of the sample's own file; 0 where something was kept */
 };
 
 /* One input of a job: a sample, and where its pixels come from. */
 struct input {
 	uint64_t sample;
-	struct source source;
 	struct draw_key place; /* where it stands: what its code draws depends on that */
 	struct supply *supply; /* of the job: what producers have made for it */
 	int64_t label;	       /* of a dataset of kind code: as it came with the bytes */
+	struct source source;
 };
 
 /* Find what is kept of the sample, else read its file, or what a producer made of it, and set the

@@ -51,13 +51,13 @@ struct supply {
 	const uint8_t *record;
 	size_t record_bytes;
 	enum job_outcome outcome;
-	struct fault fault;
 	bool twice; /* ... and another one is wanted, to compare it with */
 
 	bool compared, differs; /* two records, since the loop looked last */
 
 	struct supplied *made; /* owned */
 	unsigned count, room;
+	struct fault fault; /* of the outcome, in words */
 };
 
 /* Forget all that was made; the memory stays. */

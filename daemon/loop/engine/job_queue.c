@@ -54,7 +54,7 @@ void job_queue_free(struct core *core, struct job *job)
 	buffer_trim(&job->own.source.bytes, KEEP_BYTES);
 	supply_trim(&job->supply, KEEP_BYTES);
 	buffer_trim(&job->mask.source.bytes, KEEP_BYTES);
-	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++) {
+	for (uint32_t i = 0; i < job->partners; i++) {
 		buffer_trim(&job->partner[i].own.source.bytes, KEEP_BYTES);
 		buffer_trim(&job->partner[i].mask.source.bytes, KEEP_BYTES);
 	}
@@ -89,8 +89,7 @@ struct job *job_queue_new(struct ring *ring, uint64_t epoch, uint64_t position)
 	job->unwanted = &ring->unwanted;
 	job->sharer = NULL;
 	job->own.source.bytes_read = job->mask.source.bytes_read = 0;
-	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++)
-		job->partner[i].own.source.bytes_read = job->partner[i].mask.source.bytes_read = 0;
+	job->partners = 0;
 	job->fetch_ns = job->fetched_ns = 0; /* it may have nothing to be fetched */
 	job->staged = (struct stage_reads){0};
 	supply_clear(&job->supply);

@@ -284,7 +284,7 @@ static void spoil_slot(struct slot *slot, const struct job *job)
 static uint64_t bytes_read(const struct job *job)
 {
 	uint64_t bytes = job->own.source.bytes_read + job->mask.source.bytes_read;
-	for (uint32_t i = 0; i < JOB_PARTNERS_MAX; i++)
+	for (uint32_t i = 0; i < job->partners; i++)
 		bytes += job->partner[i].own.source.bytes_read +
 			 job->partner[i].mask.source.bytes_read;
 	return bytes;
