@@ -19,7 +19,7 @@
 #define INDEX_DIR_STATISTICS_ENDING ".fit"
 #define INDEX_DIR_SHARDS_ENDING ".shards"   /* of dataset/shards/shard_keep.c */
 #define INDEX_DIR_FOLDERS_ENDING ".folders" /* of dataset/folders/folder_keep.c */
-#define INDEX_DIR_SIZES_ENDING ".sizes"	    /* of work/kept_sizes.c */
+#define INDEX_DIR_SIZES_ENDING ".sizes"	    /* of survey/kept_sizes.c */
 #define INDEX_DIR_NEW_ENDING ".new"	    /* not finished */
 
 /* Delete files whose names have this ending ("": any of these) until the rest of them is within

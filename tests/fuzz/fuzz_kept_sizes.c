@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "survey/kept_sizes.h"
 #include "tests/fuzz/fuzz.h"
-#include "work/kept_sizes.h"
 
 static void require(bool holds, const char *what)
 {

@@ -9,7 +9,7 @@
 #include "loop/state/catalog.h"
 #include "loop/state/core.h"
 #include "loop/state/index_cache.h"
-#include "work/kept_sizes.h"
+#include "survey/kept_sizes.h"
 
 /* An attach waits so long for the headers of all pictures. */
 #define PATIENCE_NS ((uint64_t)3600 * 1000000000)

@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 #include "sampler/sampler.h"
-#include "work/bucketing.h"
-#include "work/one_size.h"
+#include "survey/bucketing.h"
+#include "survey/one_size.h"
 
 struct dataset_entry;
 struct preparation;

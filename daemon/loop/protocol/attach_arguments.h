@@ -14,7 +14,7 @@
 #include "loop/policy/resume.h"
 #include "loop/state/stream.h"
 #include "sampler/sampler.h"
-#include "work/bucketing.h"
+#include "survey/bucketing.h"
 #include "work/field.h"
 
 struct message;

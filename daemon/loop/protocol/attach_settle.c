@@ -10,8 +10,8 @@
 #include "proto/message.h"
 #include "proto/pack.h"
 #include "sampler/sharding.h"
+#include "survey/one_size.h"
 #include "transform/pipeline.h"
-#include "work/one_size.h"
 
 /* Settle for samples that are arrays like this one: of bytes, wide, or numbers for a generator. 0,
  * a condition of pipeline.h with words or -ENOMEM. */

@@ -5,8 +5,8 @@
  * (dataset_mark()), so one of a file that has changed since is known to be of another. Blocks; the
  * entries may be used by any number of threads, each by one. Reads no picture.
  */
-#ifndef STOKER_WORK_KEPT_SIZES_H
-#define STOKER_WORK_KEPT_SIZES_H
+#ifndef STOKER_SURVEY_KEPT_SIZES_H
+#define STOKER_SURVEY_KEPT_SIZES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,12 +4,12 @@
  * order of them. A picture without a size is in bucket 0, where it is a bad sample. Reads files:
  * blocks; any thread.
  */
-#ifndef STOKER_WORK_BUCKETING_H
-#define STOKER_WORK_BUCKETING_H
+#ifndef STOKER_SURVEY_BUCKETING_H
+#define STOKER_SURVEY_BUCKETING_H
 
 #include "sampler/bucket_order.h"
 #include "sampler/sampler.h"
-#include "work/picture_sizes.h"
+#include "survey/picture_sizes.h"
 
 #define BUCKETS_MAX 64
 

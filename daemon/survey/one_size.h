@@ -5,8 +5,8 @@
  * looked at depends on their number alone. Reads files: blocks; any thread. A picture of another
  * size that it did not meet is a bad sample later.
  */
-#ifndef STOKER_WORK_ONE_SIZE_H
-#define STOKER_WORK_ONE_SIZE_H
+#ifndef STOKER_SURVEY_ONE_SIZE_H
+#define STOKER_SURVEY_ONE_SIZE_H
 
 #include "base/fault.h"
 #include "dataset/dataset.h"

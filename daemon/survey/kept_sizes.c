@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "work/kept_sizes.h"
+#include "survey/kept_sizes.h"
 
 #include <errno.h>
 #include <stdlib.h>

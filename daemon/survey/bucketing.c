@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "work/bucketing.h"
+#include "survey/bucketing.h"
 
 #include <errno.h>
 #include <stdlib.h>

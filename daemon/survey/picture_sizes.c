@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "work/picture_sizes.h"
+#include "survey/picture_sizes.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/thread_group.h"
 #include "storage/storage.h"
-#include "work/kept_sizes.h"
+#include "survey/kept_sizes.h"
 
 #define SAMPLES_AT_ONCE 256 /* by one thread, with one decoder */
 /* So many headers, or those of so long, tell how long all will take. */

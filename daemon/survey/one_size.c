@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "work/one_size.h"
+#include "survey/one_size.h"
 
 #include <errno.h>
 

@@ -5,8 +5,8 @@
  * changed (kept_sizes.h). Those of files are of the pictures as they are decoded: with `exif`
  * turned. Blocks; any thread.
  */
-#ifndef STOKER_WORK_PICTURE_SIZES_H
-#define STOKER_WORK_PICTURE_SIZES_H
+#ifndef STOKER_SURVEY_PICTURE_SIZES_H
+#define STOKER_SURVEY_PICTURE_SIZES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

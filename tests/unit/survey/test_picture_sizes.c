@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "storage/storage.h"
-#include "work/kept_sizes.h"
-#include "work/picture_sizes.h"
+#include "survey/kept_sizes.h"
+#include "survey/picture_sizes.h"
 
 static struct decode_limits limits;
 
