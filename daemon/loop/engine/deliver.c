@@ -253,11 +253,10 @@ void deliver_slot_made(struct ring *ring, uint32_t slot_number, const struct wai
 	list_for_each(reader, next, &ring->readers, struct reader, in_ring) {
 		if (reader_ended(reader) || !reader_has_credit(reader))
 			continue;
-		struct batch_span span = share_span(&reader->share, &reader->next);
 		uint64_t first = reader_place(reader);
 		if (ring_slot_number(ring, first + reader->checked) != slot_number)
 			continue;
-		batch_made(reader, first, span.count);
+		batch_made(reader, first, share_span(&reader->share, &reader->next).count);
 		reader->last_made = *made;
 		reader_touch(reader);
 	}
