@@ -196,7 +196,7 @@ def java():
 # name -> (how to get its command, what it does not have)
 CLIENTS = {
     "c": (functools.partial(of_meson, "conformance"), {"path", "staying"}),
-    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "produce"}),
+    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "staying"}),
     "python": (python, {"credentials", "credit", "secret", "staying"}),
     "go": (go, set()),
     "go-race": (go_race, set()),
