@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"image"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
@@ -18,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Producers: they make the samples of a dataset of kind "code" (PROTOCOL.md, section 11). One goroutine
-// and one connection for each. Knows no reader.
+// Producers: they make the samples of a dataset of kind "code", or what a Map gives for each picture
+// (PROTOCOL.md, section 11). One goroutine and one connection for each. Knows no reader.
 
 const (
 	secretBytes   = 16
@@ -34,6 +35,9 @@ type Sample struct {
 	Index           uint64 // in the dataset
 	Epoch, Position uint64
 	Seed            uint64 // AugmentSeed of the stream
+	// Picture that the transforms before the Map have made, opaque. It is Make's own. nil: there is
+	// no Map.
+	Picture *image.NRGBA
 }
 
 // Rand is a source of random numbers for this sample: the same ones whenever it is made.
@@ -45,11 +49,15 @@ func (s Sample) Rand() *rand.Rand {
 	return rand.New(rand.NewChaCha8(seed))
 }
 
-// A Producer makes the samples of a dataset of kind "code".
+// A Producer makes the samples of a dataset of kind "code", or what a Map gives for each picture.
 type Producer struct {
 	// Dataset as its readers have it. Code is the identity of what Make does: change it when that
 	// changes. With Arrays Make gives Arrays, else a File or a Picture.
 	Dataset Dataset
+	// Map in the stead of Dataset, as its readers have it among their Transforms: {"name": "Map",
+	// "code": "negative 1"}. Make then changes Sample.Picture: it gives a Picture, without a label, or
+	// with "arrays" of the Map Arrays.
+	Map Transform
 	// Secret of its readers, of 16 bytes: see UserSecret.
 	Secret string
 	// Make a sample. An error, or a panic, makes that sample bad, with its text, and the next one
@@ -107,12 +115,31 @@ func (p *Producer) check() ([]declaredArray, error) {
 		return nil, fmt.Errorf("%w: Secret has %d bytes, and must have %d: UserSecret gives one",
 			ErrOption, len(p.Secret), secretBytes)
 	}
-	return declaredArrays(p.Dataset.Arrays)
+	_, _, arrays := p.identity()
+	return declaredArrays(arrays)
+}
+
+// identity of the code, its name for people, and the arrays that it gives.
+func (p *Producer) identity() (code, name, arrays string) {
+	if p.Map == nil {
+		return p.Dataset.Code, strings.TrimPrefix(p.Dataset.Path, "code:"), p.Dataset.Arrays
+	}
+	code, _ = p.Map["code"].(string)
+	arrays, _ = p.Map["arrays"].(string)
+	return code, code, arrays
+}
+
+// numbers that WORK has of a sample: its place, and of a Map where the picture lies.
+func (p *Producer) numbers() int {
+	if p.Map == nil {
+		return 3
+	}
+	return 6
 }
 
 func (p *Producer) request() map[string]any {
-	return map[string]any{"code": p.Dataset.Code, "secret": p.Secret,
-		"name":        strings.TrimPrefix(p.Dataset.Path, "code:"),
+	code, name, _ := p.identity()
+	return map[string]any{"code": code, "secret": p.Secret, "name": name,
 		"deadline_ms": uint64(p.Deadline.Milliseconds())}
 }
 
@@ -259,7 +286,7 @@ func (p *production) work(m *message) error {
 	g := group{conn: p.conn, number: m.uint("group"), room: p.tray.memory[at : at+size], at: at,
 		told: time.Now()}
 	for place, item := range samples {
-		sample, err := sampleOf(item, m.uint("seed"))
+		sample, err := p.sampleOf(item, m.uint("seed"))
 		if err != nil {
 			return err
 		}
@@ -279,13 +306,9 @@ func (p *production) work(m *message) error {
 	return g.tell()
 }
 
-func sampleOf(item any, seed uint64) (Sample, error) {
+func (p *production) sampleOf(item any, seed uint64) (Sample, error) {
 	list, _ := item.([]any)
-	if len(list) != 3 {
-		return Sample{}, broken("WORK with a sample that is no list of three numbers: a producer " +
-			"of Go makes no pictures of a Map")
-	}
-	var numbers [3]uint64
+	numbers := make([]uint64, len(list))
 	for i := range list {
 		number, ok := list[i].(uint64)
 		if !ok {
@@ -293,7 +316,19 @@ func sampleOf(item any, seed uint64) (Sample, error) {
 		}
 		numbers[i] = number
 	}
-	return Sample{numbers[0], numbers[1], numbers[2], seed}, nil
+	if wanted := p.producer.numbers(); len(numbers) != wanted {
+		return Sample{}, broken("WORK with a sample of %d numbers, not %d", len(numbers), wanted)
+	}
+	out := Sample{Index: numbers[0], Epoch: numbers[1], Position: numbers[2], Seed: seed}
+	if p.producer.Map == nil {
+		return out, nil
+	}
+	picture, ok := p.tray.picture(numbers[3], numbers[4], numbers[5])
+	if !ok {
+		return out, broken("WORK with a picture that is outside of the tray")
+	}
+	out.Picture = picture
+	return out, nil
 }
 
 // make a sample by the user's code, whose panic is an error like others.
@@ -310,7 +345,14 @@ func (p *production) make(sample Sample) (parts [][]byte, err error) {
 	if record == nil {
 		return nil, errors.New("neither a Record nor an error came from Make")
 	}
-	return record.parts(p.declared)
+	parts, err = record.parts(p.declared)
+	if p.producer.Map == nil || p.declared != nil || err != nil {
+		return parts, err
+	}
+	if _, ok := record.(Picture); !ok {
+		return nil, fmt.Errorf("a Map gives a Picture, and this is a %T", record)
+	}
+	return parts[1:], nil // without the label, which is the dataset's
 }
 
 // whereThrown: the place of a panic, asked in a deferred function.

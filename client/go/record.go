@@ -17,7 +17,7 @@ import (
 // A Record is what a producer's Make gives for a sample: a File, a Picture or Arrays.
 type Record interface {
 	// parts are the bytes of the record, one behind the other. It is checked against the arrays
-	// that the dataset declares; nil: it has none.
+	// that the dataset or the Map declares; nil: there are none.
 	parts(declared []declaredArray) ([][]byte, error)
 }
 
@@ -29,7 +29,7 @@ type File struct {
 }
 
 // A Picture is a sample that the daemon transforms: grey if it is an [image.Gray], else RGB of 8 bits
-// a channel; transparency is left out.
+// a channel; transparency is left out. The Label of a Map's is not used: it is the dataset's.
 type Picture struct {
 	Label int64
 	Image image.Image
@@ -66,7 +66,7 @@ func TextOf(text string) Array {
 
 func (f File) parts(declared []declaredArray) ([][]byte, error) {
 	if declared != nil {
-		return nil, fmt.Errorf("the dataset has arrays, and this is a File: return Arrays")
+		return nil, fmt.Errorf("arrays are declared, and this is a File: return Arrays")
 	}
 	return [][]byte{labelOf(f.Label), f.Bytes}, nil
 }
@@ -74,7 +74,7 @@ func (f File) parts(declared []declaredArray) ([][]byte, error) {
 func (p Picture) parts(declared []declaredArray) ([][]byte, error) {
 	switch {
 	case declared != nil:
-		return nil, fmt.Errorf("the dataset has arrays, and this is a Picture: return Arrays")
+		return nil, fmt.Errorf("arrays are declared, and this is a Picture: return Arrays")
 	case p.Image == nil || p.Image.Bounds().Empty():
 		return nil, fmt.Errorf("the Picture has no pixels")
 	}
@@ -130,7 +130,7 @@ func rgb(picture image.Image) []byte {
 
 func (a Arrays) parts(declared []declaredArray) ([][]byte, error) {
 	if len(a) != len(declared) {
-		return nil, fmt.Errorf("the sample has %d arrays, and the dataset %d: Dataset.Arrays names each",
+		return nil, fmt.Errorf("the sample has %d arrays, and %d are declared: Dataset.Arrays, or those of the Map",
 			len(a), len(declared))
 	}
 	out := make([][]byte, 0, len(a))
@@ -199,7 +199,7 @@ func declaredArrayOf(word string) (declaredArray, error) {
 
 func (d *declaredArray) check(array *Array) error {
 	if array.holds == nil || !array.holds(d.dtype) {
-		return fmt.Errorf("the array %s is of %s, and the dataset says %s", d.name, array.kind, d.dtype)
+		return fmt.Errorf("the array %s is of %s, and declared as %s", d.name, array.kind, d.dtype)
 	}
 	fits, count := len(array.shape) == len(d.shape), 1
 	for i, edge := range array.shape {
@@ -207,7 +207,7 @@ func (d *declaredArray) check(array *Array) error {
 		count *= edge
 	}
 	if !fits {
-		return fmt.Errorf("the array %s has the shape %s, and the dataset says %s", d.name,
+		return fmt.Errorf("the array %s has the shape %s, and is declared as %s", d.name,
 			words(array.shape), words(d.shape))
 	}
 	if count != array.count {

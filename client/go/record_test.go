@@ -8,6 +8,8 @@ import (
 	"errors"
 	"image"
 	"image/color"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,13 +63,13 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 		{File{}, "a:int64:", "this is a File"},
 		{Picture{}, "a:int64:", "this is a Picture"},
 		{Picture{}, "", "no pixels"},
-		{Arrays{}, "a:int64:", "0 arrays, and the dataset 1"},
-		{Arrays{ArrayOf([]int64{1})}, "", "1 arrays, and the dataset 0"},
-		{Arrays{ArrayOf([]int32{1})}, "a:int64:", "a is of int32, and the dataset says int64"},
-		{Arrays{TextOf("")}, "a:uint8:?@8", "a is of text, and the dataset says uint8"},
-		{Arrays{{}}, "a:uint8:", "the dataset says uint8"},
-		{Arrays{ArrayOf([]int64{1, 2}, 2)}, "a:int64:3", "the shape 2, and the dataset says 3"},
-		{Arrays{ArrayOf([]int64{1, 2}, 2)}, "a:int64:?x2@64", "the shape 2, and the dataset says ?x2"},
+		{Arrays{}, "a:int64:", "0 arrays, and 1 are declared"},
+		{Arrays{ArrayOf([]int64{1})}, "", "1 arrays, and 0 are declared"},
+		{Arrays{ArrayOf([]int32{1})}, "a:int64:", "a is of int32, and declared as int64"},
+		{Arrays{TextOf("")}, "a:uint8:?@8", "a is of text, and declared as uint8"},
+		{Arrays{{}}, "a:uint8:", "declared as uint8"},
+		{Arrays{ArrayOf([]int64{1, 2}, 2)}, "a:int64:3", "the shape 2, and is declared as 3"},
+		{Arrays{ArrayOf([]int64{1, 2}, 2)}, "a:int64:?x2@64", "the shape 2, and is declared as ?x2"},
 		{Arrays{ArrayOf([]int64{1, 2})}, "a:int64:", "has 2 numbers, which are not those of its shape"},
 	} {
 		if _, err := recordOf(c.record, c.arrays); err == nil || !strings.Contains(err.Error(), c.words) {
@@ -99,10 +101,47 @@ func TestPanicIsAnError(t *testing.T) {
 }
 
 func TestRandFollowsFromTheSample(t *testing.T) {
-	one, again := Sample{1, 2, 3, 4}.Rand(), Sample{9, 2, 3, 4}.Rand()
-	other := Sample{1, 2, 4, 4}.Rand()
+	of := func(index, position uint64) *rand.Rand {
+		return Sample{Index: index, Epoch: 2, Position: position, Seed: 4}.Rand()
+	}
+	one, again, other := of(1, 3), of(9, 3), of(1, 4)
 	if first := one.Uint64(); first != again.Uint64() || first == other.Uint64() {
 		t.Fatal("draws do not follow from seed, epoch and position")
+	}
+}
+
+func TestPictureOfATray(t *testing.T) {
+	tray := &tray{[]byte("..abcdefghijkl..")}
+	picture, ok := tray.picture(2, 2, 2)
+	if !ok || string(picture.Pix) != "abc\xffdef\xffghi\xffjkl\xff" {
+		t.Fatal(picture)
+	}
+	picture.Pix[0] = 'z'
+	if string(tray.memory) != "..abcdefghijkl.." {
+		t.Error("it is not a copy")
+	}
+	const most = math.MaxUint64
+	for _, outside := range [][3]uint64{{2, 0, 2}, {2, 2, 0}, {17, 1, 1}, {14, 1, 1}, {most, 1, 1},
+		{0, 3, 2}, {0, 2, most}, {0, most, 2}, {0, 1 << 32, 1 << 32}} {
+		if _, ok := tray.picture(outside[0], outside[1], outside[2]); ok {
+			t.Error(outside)
+		}
+	}
+}
+
+func TestMapGivesAPicture(t *testing.T) {
+	var given Record
+	p := production{producer: &Producer{Map: Transform{"code": "one"}, Make: func(context.Context,
+		Sample) (Record, error) {
+		return given, nil
+	}}}
+	given = Picture{Label: 7, Image: image.NewGray(image.Rect(0, 0, 1, 1))}
+	if parts, err := p.make(Sample{}); string(bytes.Join(parts, nil)) != "P5\n1 1\n255\n\x00" {
+		t.Error(parts, err)
+	}
+	given = File{}
+	if _, err := p.make(Sample{}); err == nil || !strings.Contains(err.Error(), "gives a Picture") {
+		t.Error(err)
 	}
 }
 

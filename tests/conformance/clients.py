@@ -195,16 +195,16 @@ def java():
 
 # name -> (how to get its command, what it does not have)
 CLIENTS = {
-    "c": (functools.partial(of_meson, "conformance"), {"path", "staying"}),
-    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "staying"}),
+    "c": (functools.partial(of_meson, "conformance"), {"map", "path", "staying"}),
+    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"map", "path", "staying"}),
     "python": (python, {"credentials", "credit", "secret", "staying"}),
     "go": (go, set()),
     "go-race": (go_race, set()),
-    "java": (java, {"fd", "produce"}),
+    "java": (java, {"fd", "map", "produce"}),
     "rust": (rust, {"path"}),
     "rust-asan": (rust_asan, {"path"}),
-    "node": (node, {"fd", "produce"}),
-    "node-copies": (node_without_koffi, {"fd", "descriptors", "produce"}),
+    "node": (node, {"fd", "map", "produce"}),
+    "node-copies": (node_without_koffi, {"descriptors", "fd", "map", "produce"}),
 }
 
 

@@ -17,6 +17,7 @@ import numpy
 
 import stoker
 from stoker.produce import producer as producing
+from stoker.produce.picture import pnm
 from stoker.produce.producer import (
     Maker, Producer, RecordOfArrays, record_of_bytes, record_of_picture)
 from stoker.produce.seeds import Seeds
@@ -73,11 +74,17 @@ def digest_of(batch, fields):
 def produce(socket, request):
     """The samples that docs/LANGUAGES.md has formulas of, until the daemon goes."""
     wish, attach = request["produce"], request["attach"]
-    declared = attach["dataset"].get("arrays")
+    mapped = [step for step in attach["transforms"] if step["name"] == "Map"]
+    code = (mapped or [attach["dataset"]])[0]["code"]
 
-    def make(index):
+    def make(given):
+        index = producing.sample().index
         if wish.get("fails") == index:
             raise RuntimeError(f"no luck with {index}")
+        if wish["gives"] == "negative":
+            return 255 - given
+        if wish["gives"] == "sums":
+            return sums(given, wish)
         if wish["gives"] == "arrays":
             return arrays(index, wish)
         channels = 1 if wish["gives"] == "file" else 3
@@ -87,9 +94,11 @@ def produce(socket, request):
             made = b"P5\n8 6\n255\n" + made.tobytes()
         return made, index % 7
 
-    record = RecordOfArrays(Tree(arrays(1, {}), ["2"])) if declared else \
-        record_of_picture if wish["gives"] == "picture" else record_of_bytes
-    connect = [str(socket), attach["dataset"]["code"], attach["secret"].encode(), "conformance"]
+    record = {"arrays": lambda: RecordOfArrays(Tree(arrays(1, {}), ["2"])),
+              "sums": lambda: RecordOfArrays(Tree((0, numpy.zeros(1, numpy.uint64)), ["1"])),
+              "negative": lambda: pnm, "picture": lambda: record_of_picture,
+              "file": lambda: record_of_bytes}[wish["gives"]]()
+    connect = [str(socket), code, attach["secret"].encode(), "conformance"]
     producers = [Producer(*connect, Maker(make, Seeds(None), record))
                  for _ in range(wish.get("count", 1))]
     threads = [threading.Thread(target=producer.run) for producer in producers]
@@ -99,13 +108,22 @@ def produce(socket, request):
         thread.join()
 
 
+def place_of(sample):
+    return sample.seed + 1000 * sample.epoch + sample.position
+
+
+def sums(picture, wish):
+    sample = producing.sample()
+    place = numpy.zeros((3, 3), int) if wish.get("wrong") == sample.index else place_of(sample)
+    return place, picture.sum(axis=(1, 2), dtype=numpy.uint64)
+
+
 def arrays(index, wish):
     sample = producing.sample() if wish else producing.Sample(index, 0, 0)
     shape = (3, 3) if wish.get("wrong") == index else (2, 3)
     grid = (index + numpy.arange(shape[0] * 3) / 2).astype(numpy.float32)
     boxes = (index + numpy.arange(2 * (index % 3))).astype(numpy.uint16)
-    return (grid.reshape(shape), sample.seed + 1000 * sample.epoch + sample.position,
-            boxes.reshape(-1, 2), f"sample {index}")
+    return grid.reshape(shape), place_of(sample), boxes.reshape(-1, 2), f"sample {index}"
 
 
 class Run:

@@ -11,6 +11,10 @@ from test_producers import CODE, SECRET, Maker
 COUNT = 30
 ARRAYS = "grid:float32:2x3 place:int64: boxes:uint16:?x2@64 caption:text:?@64"
 SEED = 9
+BEFORE = [{"name": "RandomCrop", "size": [24, 20]}, {"name": "RandomHorizontalFlip"}]
+MAPS = {"negative": {"name": "Map", "code": "conformance negative"},
+        "sums": {"name": "Map", "code": "conformance sums",
+                 "arrays": "place:int64: rows:uint64:?@256"}}
 
 
 def attach_of(gives, **changed):
@@ -123,6 +127,84 @@ def test_killed(daemon, producer):
 
 def producers(daemon):
     return len(daemon.list("producers"))
+
+
+def map_of(photos, gives):
+    """Of photographs, with a Map; `gives` None: without."""
+    own = [MAPS[gives]] if gives else []
+    return {**attach_of(""), "dataset": {"path": str(photos)}, "transforms": BEFORE + own}
+
+
+@pytest.fixture(name="mapper")
+def fixture_mapper(client, daemon, photos):
+    """A function that starts producers of a Map."""
+    client.needs("map")
+    return lambda gives, count=1, **wish: client.start(
+        daemon.socket, map_of(photos, gives), produce={"gives": gives, "count": count, **wish})
+
+
+def map_reader(daemon, photos, gives, **changed):
+    peer = daemon.connect()
+    answer = peer.attach("", page=2, **{**map_of(photos, gives), **changed})
+    assert answer.name == "attached", answer
+    return peer
+
+
+@pytest.fixture(scope="module", name="pictures")
+def fixture_pictures(daemon, photos):
+    """By epoch and position: what the Map gets, and the label."""
+    with map_reader(daemon, photos, None) as peer:
+        return {(epoch, position): (arrays["image"].copy(), int(arrays["label"]))
+                for epoch, position, arrays in peer.samples(keep=("image", "label"))}
+
+
+def check_mapped(peer, gives, pictures):
+    """The rest of a stream, sample by sample; how many these are."""
+    count = 0
+    for epoch, position, arrays in peer.samples(keep=()):
+        count += 1
+        picture, label = pictures[epoch, position]
+        assert int(arrays["label"]) == label
+        if gives == "negative":
+            assert (arrays["image"] == 255 - picture).all()
+            continue
+        assert int(arrays["image"]) == SEED + 1000 * epoch + position
+        sums = picture.sum(axis=(1, 2), dtype=numpy.uint64)
+        assert ragged(arrays["rows"], numpy.uint64, 1) == (sums.tobytes(), [len(sums)])
+    return count
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("gives", MAPS)
+def test_map(daemon, photos, pictures, mapper, gives, count):
+    """The code gets what is before it, and gives a picture or arrays; labels are the dataset's."""
+    running = mapper(gives, count)
+    with map_reader(daemon, photos, gives) as peer:
+        assert check_mapped(peer, gives, pictures) == len(pictures) == 120, running.words()
+    running.stop()
+
+
+@pytest.mark.parametrize("fault, gives, words", [
+    ("fails", "negative", "no luck with 5"), ("fails", "sums", "no luck with 5"),
+    ("wrong", "sums", "")])
+def test_bad_sample_of_a_map(daemon, photos, mapper, fault, gives, words):
+    running = mapper(gives, **{fault: 5})
+    with map_reader(daemon, photos, gives, batch_size=1, epochs=1) as peer:
+        good, (bad,) = bad_of(peer)
+    assert good == 59
+    assert (bad["name"], bad["sample"]) == ("sample_user", 5) and words in bad["text"], bad
+    running.stop()
+
+
+def test_killed_at_a_map(daemon, photos, pictures, mapper):
+    one, other = mapper("sums"), mapper("sums")
+    with map_reader(daemon, photos, "sums") as peer:
+        first = peer.expect("batch")
+        peer.release(first)
+        one.stop()
+        rest = check_mapped(peer, "sums", pictures)
+    assert rest == len(pictures) - first.fields["count"], other.words()
+    other.stop()
 
 
 def test_leaves(client, daemon, producer):

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use stoker::{
-    Array, Batch, Call, Client, Credentials, Dataset, Error, Options, Place, Producer, Reader,
-    Record, Sample, Secret, Value,
+    Array, Batch, Call, Client, Credentials, Dataset, Error, Options, Picture, Place, Producer,
+    Reader, Record, Sample, Secret, Value,
 };
 
 fn main() {
@@ -398,7 +398,12 @@ fn produce(socket: &OsString, request: &Json, wish: &Json) -> Result<(), Error> 
     let options = options(&request["attach"])?;
     let secret = options.secret.unwrap_or_else(|| Secret::from([0; 16]));
     let count = wish["count"].as_u64().unwrap_or(1) as usize;
-    let producer = Producer { count, ..Producer::new(options.dataset, secret) };
+    let mut transforms = request["attach"]["transforms"].as_array().into_iter().flatten();
+    let producer = match transforms.find(|transform| transform["name"] == "Map") {
+        Some(map) => Producer::of_map(call(map), secret),
+        None => Producer::new(options.dataset, secret),
+    };
+    let producer = Producer { count, ..producer };
     let client = Client { socket: Some(socket.into()), ..Client::default() };
     let wish = wish.clone();
     let producers = client.produce(producer, move |sample: &Sample| make(sample, &wish))?;
@@ -413,13 +418,17 @@ fn produce(socket: &OsString, request: &Json, wish: &Json) -> Result<(), Error> 
 }
 
 fn make(sample: &Sample, wish: &Json) -> Result<Record, String> {
-    let Sample { index, epoch, position, seed } = *sample;
+    let Sample { index, epoch, position, seed, .. } = *sample;
     let chosen = |key: &str| wish[key].as_u64() == Some(index);
     if chosen("fails") {
         return Err(format!("no luck with {index}"));
     }
     let pixels = |count: u64| (0..count).map(|k| (31 * index + k) as u8).collect::<Vec<_>>();
     let (label, width, height) = ((index % 7) as i64, 8, 6);
+    let place = Array::new(&[(seed + 1000 * epoch + position) as i64], &[]);
+    if let Some(picture) = &sample.picture {
+        return Ok(of_map(picture, place, chosen("wrong"), wish["gives"] == "negative"));
+    }
     match wish["gives"].as_str() {
         Some("file") => {
             let bytes = [&b"P5\n8 6\n255\n"[..], &pixels(48)].concat();
@@ -434,10 +443,22 @@ fn make(sample: &Sample, wish: &Json) -> Result<Record, String> {
             let boxes: Vec<u16> = (0..2 * rows).map(|k| (index + k) as u16).collect();
             Ok(Record::Arrays(vec![
                 Array::new(&grid, shape),
-                Array::new(&[(seed + 1000 * epoch + position) as i64], &[]),
+                place,
                 Array::new(&boxes, &[rows as usize, 2]),
                 Array::text(format!("sample {index}")),
             ]))
         }
     }
+}
+
+fn of_map(picture: &Picture, place: Array, wrong: bool, negative: bool) -> Record {
+    let Picture { width, height, ref pixels } = *picture;
+    if negative {
+        let pixels = pixels.iter().map(|value| 255 - value).collect();
+        return Record::Rgb { label: 0, width, height, pixels };
+    }
+    let row = |row: &[u8]| row.iter().map(|value| u64::from(*value)).sum();
+    let sums: Vec<u64> = pixels.chunks(3 * width).map(row).collect();
+    let place = if wrong { Array::new(&[0i64; 9], &[3, 3]) } else { place };
+    Record::Arrays(vec![place, Array::new(&sums, &[height])])
 }

@@ -54,7 +54,7 @@ pub use options::Call;
 pub use produce::{Producer, Producers, Sample};
 pub use reader::{Client, Reader, Warn};
 pub use record::{Array, Record};
-pub use ring::{Element, Field};
+pub use ring::{Element, Field, Picture};
 pub use secret::Secret;
 pub use tables::{
     BadSamples, DType, Dataset, LastBatch, Layout, Options, Order, Pace, Resize, Start,

@@ -33,6 +33,14 @@ impl Call {
         self.parameters.push((parameter.into(), value.into()));
         self
     }
+
+    /// A parameter that is a text; empty if it has none of this name.
+    pub(crate) fn text(&self, parameter: &str) -> &str {
+        match self.parameters.iter().find(|(name, _)| name == parameter) {
+            Some((_, Value::Text(bytes))) => std::str::from_utf8(bytes).unwrap_or(""),
+            _ => "",
+        }
+    }
 }
 
 impl From<Call> for Value {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Producers: they make the samples of a dataset of kind `code` (PROTOCOL.md, section 11). One thread
-//! and one connection for each. Knows no reader.
+//! Producers: they make the samples of a dataset of kind `code`, or what a Map gives for each picture
+//! (PROTOCOL.md, section 11). One thread and one connection for each. Knows no reader.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -15,9 +15,10 @@ use crate::connection::{Connection, Quit};
 use crate::error::{plain, Error};
 use crate::message::{self, Message};
 use crate::msgpack::Value;
+use crate::options::Call;
 use crate::reader::{Client, FIRST_PAUSE, LAST_PAUSE, QUIET, REPLY};
 use crate::record::{Declared, Record};
-use crate::ring::Tray;
+use crate::ring::{Picture, Tray};
 use crate::secret::{self, Secret};
 use crate::tables::Dataset;
 
@@ -27,7 +28,7 @@ const TEXT_MOST: usize = 1024; // bytes, of a reason
 
 /// What a producer is asked for. What its code draws at random must follow from seed, epoch and
 /// position alone, as what is drawn from [`Sample::draw_seed`] does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sample {
     /// In the dataset.
     pub index: u64,
@@ -37,6 +38,8 @@ pub struct Sample {
     pub position: u64,
     /// `augment_seed` of the stream.
     pub seed: u64,
+    /// What the transforms before the Map have made; None: there is no Map.
+    pub picture: Option<Picture>,
 }
 
 impl Sample {
@@ -58,6 +61,10 @@ pub struct Producer {
     /// As its readers have it. `code` is the identity of what the function does: change it when that
     /// changes. With `arrays` it gives [`Record::Arrays`], else a file or a picture.
     pub dataset: Dataset,
+    /// In the stead of a dataset, as its readers have it among their transforms. The function then
+    /// gets [`Sample::picture`], and gives a picture, whose label is not used, or with `arrays` of
+    /// the Map [`Record::Arrays`].
+    pub map: Option<Call>,
     /// Of its readers, too: see [`Secret::of_user`].
     pub secret: Secret,
     /// Samples that are made at the same time, by as many threads.
@@ -70,16 +77,28 @@ pub struct Producer {
 impl Producer {
     /// One thread, with the daemon's deadline.
     pub fn new(dataset: Dataset, secret: Secret) -> Producer {
-        Producer { dataset, secret, count: 1, deadline: None }
+        Producer { dataset, map: None, secret, count: 1, deadline: None }
+    }
+
+    /// ... of a Map: `Call::new("Map").with("code", "negative 1")`.
+    pub fn of_map(map: Call, secret: Secret) -> Producer {
+        Producer { map: Some(map), ..Producer::new(Dataset::default(), secret) }
+    }
+
+    fn arrays(&self) -> &str {
+        self.map.as_ref().map_or(&self.dataset.arrays, |map| map.text("arrays"))
     }
 
     fn request(&self) -> HashMap<&'static str, Value> {
         let path = self.dataset.path.to_string_lossy();
+        let dataset = (&*self.dataset.code, path.strip_prefix("code:").unwrap_or(&path));
+        let code = self.map.as_ref().map(|map| map.text("code"));
+        let (code, name) = code.map_or(dataset, |code| (code, code));
         let deadline = self.deadline.map_or(0, |deadline| deadline.as_millis() as u64);
         HashMap::from([
-            ("code", self.dataset.code.clone().into()),
+            ("code", code.into()),
             ("secret", secret::sent(Some(&self.secret))),
-            ("name", path.strip_prefix("code:").unwrap_or(&path).into()),
+            ("name", name.into()),
             ("deadline_ms", deadline.into()),
         ])
     }
@@ -130,9 +149,9 @@ impl std::fmt::Debug for Producers {
 type Make = dyn Fn(&Sample) -> Result<Vec<Vec<u8>>, String> + Send + Sync;
 
 impl Client {
-    /// Make the samples of a dataset of kind `code`, in threads. An error of the function makes that
-    /// sample bad, with its text, and so does a panic. If the daemon dies or is restarted, they
-    /// wait for it, as a reader does.
+    /// Make the samples of a dataset of kind `code`, or of a Map, in threads. An error of the
+    /// function makes that sample bad, with its text, and so does a panic. If the daemon dies or is
+    /// restarted, they wait for it, as a reader does.
     ///
     /// ```no_run
     /// use stoker::{Array, Client, Dataset, Error, Producer, Record, Sample, Secret};
@@ -159,12 +178,13 @@ impl Client {
         producer: Producer,
         make: impl Fn(&Sample) -> Result<Record, E> + Send + Sync + 'static,
     ) -> Result<Producers, Error> {
-        let declared = Declared::all(&producer.dataset.arrays)?;
+        let declared = Declared::all(producer.arrays())?;
         let request = producer.request();
         message::encode("produce", request.clone()).map_err(Error::Option)?;
         let make: Arc<Make> = Arc::new(move |sample: &Sample| {
             let made = catch_unwind(AssertUnwindSafe(|| make(sample)));
             match made {
+                Ok(Ok(record)) if sample.picture.is_some() => record.parts_of_map(&declared),
                 Ok(Ok(record)) => record.parts(&declared),
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(thrown) => Err(format!("panic: {}", words_of(&*thrown))),
@@ -174,7 +194,8 @@ impl Client {
         for _ in 0..producer.count.max(1) {
             let quit = Arc::clone(&out.quit);
             let (client, request, make) = (self.clone(), request.clone(), Arc::clone(&make));
-            let mut one = Production::begin(client, request, make, quit)?;
+            let maps = producer.map.is_some();
+            let mut one = Production::begin(client, request, make, maps, quit)?;
             out.threads.push(std::thread::spawn(move || one.run()));
         }
         Ok(out)
@@ -191,6 +212,7 @@ struct Production {
     client: Client,
     request: HashMap<&'static str, Value>, // the PRODUCE
     make: Arc<Make>,
+    maps: bool, // its samples are pictures of a Map
     quit: Arc<Quit>,
     connection: Connection,
     tray: Tray,
@@ -216,10 +238,11 @@ impl Production {
         client: Client,
         request: HashMap<&'static str, Value>,
         make: Arc<Make>,
+        maps: bool,
         quit: Arc<Quit>,
     ) -> Result<Production, Error> {
         let (connection, tray, nice) = connect(&client, &request, &quit)?;
-        Ok(Production { client, request, make, quit, connection, tray, nice })
+        Ok(Production { client, request, make, maps, quit, connection, tray, nice })
     }
 
     /// Make samples for one daemon after the other; Ok: it is to end.
@@ -308,10 +331,8 @@ impl Production {
             told: Instant::now(),
         };
         for (place, item) in samples.iter().enumerate() {
-            let Some(sample) = sample_of(item, message.uint("seed")) else {
-                let text =
-                    "WORK with a sample that is no list of three numbers: a producer of Rust \
-                            makes no pictures of a Map";
+            let Some(sample) = self.sample_of(item, message.uint("seed")) else {
+                let text = "WORK with a sample of other numbers, or a picture outside of the tray";
                 return Err(self.connection.broken(text));
             };
             let made = (self.make)(&sample);
@@ -325,15 +346,23 @@ impl Production {
         }
         group.tell(&self.connection)
     }
-}
 
-fn sample_of(item: &Value, seed: u64) -> Option<Sample> {
-    let Value::List(numbers) = item else { return None };
-    match numbers[..] {
-        [Value::Uint(index), Value::Uint(epoch), Value::Uint(position)] => {
-            Some(Sample { index, epoch, position, seed })
-        }
-        _ => None,
+    /// None: it is none of this producer's, or its picture is outside of the tray.
+    fn sample_of(&self, item: &Value, seed: u64) -> Option<Sample> {
+        let Value::List(items) = item else { return None };
+        let number = |item: &Value| match item {
+            Value::Uint(number) => Some(*number),
+            _ => None,
+        };
+        let numbers: Vec<u64> = items.iter().map(number).collect::<Option<_>>()?;
+        let (index, epoch, position, picture) = match (self.maps, &numbers[..]) {
+            (false, &[index, epoch, position]) => (index, epoch, position, None),
+            (true, &[index, epoch, position, at, height, width]) => {
+                (index, epoch, position, Some(self.tray.picture(at, height, width)?))
+            }
+            _ => return None,
+        };
+        Some(Sample { index, epoch, position, seed, picture })
     }
 }
 
@@ -410,10 +439,10 @@ mod tests {
 
     #[test]
     fn draws_follow_from_the_place() {
-        let one = Sample { index: 1, epoch: 2, position: 3, seed: 4 };
-        assert_eq!(one.draw_seed(), Sample { index: 9, ..one }.draw_seed());
-        for other in [Sample { epoch: 3, ..one }, Sample { position: 2, ..one }] {
-            assert_ne!(one.draw_seed(), other.draw_seed());
-        }
+        let drawn = |index, epoch, position| {
+            Sample { index, epoch, position, seed: 4, picture: None }.draw_seed()
+        };
+        assert_eq!(drawn(1, 2, 3), drawn(9, 2, 3));
+        assert!(drawn(1, 2, 3) != drawn(1, 3, 3) && drawn(1, 2, 3) != drawn(1, 2, 2));
     }
 }

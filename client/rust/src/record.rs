@@ -86,13 +86,13 @@ impl fmt::Debug for Array {
 }
 
 impl Record {
-    /// Its parts, one behind the other. The error says what is wrong with it. `declared`: empty if
-    /// the dataset has no arrays.
+    /// Its parts, one behind the other. The error says what is wrong with it. `declared`: the arrays
+    /// of the dataset or the Map; empty: there are none.
     pub(crate) fn parts(self, declared: &[Declared]) -> Result<Vec<Vec<u8>>, String> {
         match self {
             Record::Arrays(arrays) => parts_of(arrays, declared),
             _ if !declared.is_empty() => {
-                Err("the dataset has arrays, and this is a file or a picture: give Arrays".into())
+                Err("arrays are declared, and this is a file or a picture: give Arrays".into())
             }
             Record::File { label, bytes } => Ok(vec![label.to_ne_bytes().into(), bytes]),
             Record::Grey { label, width, height, pixels } => {
@@ -102,6 +102,18 @@ impl Record {
                 picture("P6", 3, (label, width, height), pixels)
             }
         }
+    }
+
+    /// ... of a Map, without the label, which is the dataset's.
+    pub(crate) fn parts_of_map(self, declared: &[Declared]) -> Result<Vec<Vec<u8>>, String> {
+        if declared.is_empty() && matches!(self, Record::File { .. }) {
+            return Err("a Map gives a picture, Grey or Rgb, and this is a file".into());
+        }
+        let mut parts = self.parts(declared)?;
+        if declared.is_empty() {
+            parts.remove(0);
+        }
+        Ok(parts)
     }
 }
 
@@ -125,7 +137,7 @@ fn picture(
 fn parts_of(arrays: Vec<Array>, declared: &[Declared]) -> Result<Vec<Vec<u8>>, String> {
     if arrays.len() != declared.len() {
         return Err(format!(
-            "the sample has {} arrays, and the dataset {}: Dataset::arrays names each",
+            "the sample has {} arrays, and {} are declared: Dataset::arrays, or those of the Map",
             arrays.len(),
             declared.len()
         ));
@@ -180,19 +192,14 @@ impl Declared {
     fn check(&self, array: &Array) -> Result<(), String> {
         let Declared { name, dtype, shape } = self;
         if !(array.holds)(*dtype) {
-            return Err(format!(
-                "the array {name} is of {}, and the dataset says {dtype}",
-                array.kind
-            ));
+            return Err(format!("the array {name} is of {}, and declared as {dtype}", array.kind));
         }
         let own = words(array.shape.iter().map(|edge| Some(*edge)));
         let mut pairs = shape.iter().zip(&array.shape);
         let fits = pairs.all(|(known, edge)| known.map_or(true, |known| known == *edge));
         if array.shape.len() != shape.len() || !fits {
             let all = words(shape.iter().copied());
-            return Err(format!(
-                "the array {name} has the shape {own}, and the dataset says {all}"
-            ));
+            return Err(format!("the array {name} has the shape {own}, and is declared as {all}"));
         }
         let item = dtype_bytes(*dtype) as usize;
         let size = array.shape.iter().try_fold(item, |size, edge| size.checked_mul(*edge));
@@ -246,6 +253,17 @@ mod tests {
     }
 
     #[test]
+    fn a_map_gives_a_picture_without_a_label() {
+        let grey = Record::Grey { label: 7, width: 2, height: 1, pixels: b"ab".into() };
+        assert_eq!(grey.parts_of_map(&[]).unwrap().concat(), b"P5\n2 1\n255\nab");
+        let declared = Declared::all("a:bool:").unwrap();
+        let array = Record::Arrays(vec![Array::new(&[1u8], &[])]);
+        assert_eq!(array.parts_of_map(&declared).unwrap().concat(), b"\x01");
+        let file = Record::File { label: 0, bytes: vec![0; 20] };
+        assert!(file.parts_of_map(&[]).unwrap_err().contains("gives a picture"));
+    }
+
+    #[test]
     fn records_that_do_not_fit() {
         let said = |made: Result<Vec<u8>, String>, words: &str| {
             let text = made.unwrap_err();
@@ -254,10 +272,10 @@ mod tests {
         said(record(Record::File { label: 0, bytes: vec![] }, "a:int64:"), "this is a file");
         let odd = Record::Rgb { label: 0, width: 2, height: 2, pixels: vec![0; 4] };
         said(record(odd, ""), "3 for each pixel");
-        said(record(Record::Arrays(vec![]), "a:int64:"), "0 arrays, and the dataset 1");
-        said(whole(Array::new(&[1i32], &[]), "a:int64:"), "of i32, and the dataset says int64");
-        said(whole(Array::new(&[1i64, 2], &[2]), "a:int64:3"), "shape 2, and the dataset says 3");
-        said(whole(Array::new(&[1i64, 2], &[2]), "a:int64:?x2@64"), "the dataset says ?x2");
+        said(record(Record::Arrays(vec![]), "a:int64:"), "0 arrays, and 1 are declared");
+        said(whole(Array::new(&[1i32], &[]), "a:int64:"), "of i32, and declared as int64");
+        said(whole(Array::new(&[1i64, 2], &[2]), "a:int64:3"), "shape 2, and is declared as 3");
+        said(whole(Array::new(&[1i64, 2], &[2]), "a:int64:?x2@64"), "declared as ?x2");
         said(whole(Array::new(&[1i64, 2], &[]), "a:int64:"), "2 numbers, which are not those");
         for wrong in ["a", "a:int64", "a:int65:", "a:int64:3x", "a:int64:-1", "a:b:c:d"] {
             assert!(Declared::all(wrong).is_err(), "{wrong}");

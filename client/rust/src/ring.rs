@@ -183,7 +183,18 @@ impl Mapping {
     }
 }
 
-/// Memory that a producer writes records into.
+/// What a Map gets: three bytes of RGB for each pixel, row by row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Picture {
+    /// In pixels.
+    pub width: usize,
+    /// In pixels.
+    pub height: usize,
+    /// `3 * width * height` bytes.
+    pub pixels: Vec<u8>,
+}
+
+/// Memory that a producer writes records into; that of a Map has pictures in front of them.
 pub(crate) struct Tray(Mapping);
 
 impl Tray {
@@ -193,6 +204,17 @@ impl Tray {
 
     pub fn size(&self) -> usize {
         self.0.size
+    }
+
+    /// A copy of rows of RGB; None: they are not inside of the tray.
+    pub fn picture(&self, at: u64, height: u64, width: u64) -> Option<Picture> {
+        let room = (self.0.size as u64).checked_sub(at)?;
+        let size = height.checked_mul(width)?.checked_mul(3)?;
+        if size == 0 || size > room {
+            return None;
+        }
+        let pixels = self.0.bytes(at as usize, size as usize).to_vec();
+        Some(Picture { width: width as usize, height: height as usize, pixels })
     }
 
     pub fn put(&mut self, at: usize, bytes: &[u8]) {

@@ -30,8 +30,14 @@ func (p *produce) run(client *stoker.Client, options *stoker.Options) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		leave()
 	}()
-	err := client.Produce(ctx, &stoker.Producer{Dataset: options.Dataset, Secret: options.Secret,
-		Make: p.make, Count: p.Count})
+	producer := &stoker.Producer{Dataset: options.Dataset, Secret: options.Secret, Make: p.make,
+		Count: p.Count}
+	for _, transform := range options.Transforms {
+		if transform["name"] == "Map" {
+			producer.Dataset, producer.Map = stoker.Dataset{}, transform
+		}
+	}
+	err := client.Produce(ctx, producer)
 	if err == nil {
 		fmt.Println("left")
 	}
@@ -46,6 +52,13 @@ func (p *produce) make(_ context.Context, sample stoker.Sample) (stoker.Record, 
 	switch p.Gives {
 	case "arrays":
 		return p.arrays(sample), nil
+	case "negative":
+		for i, value := range sample.Picture.Pix {
+			sample.Picture.Pix[i] = 255 - value
+		}
+		return stoker.Picture{Image: sample.Picture}, nil
+	case "sums":
+		return p.sums(sample), nil
 	case "picture":
 		picture := image.NewNRGBA(image.Rect(0, 0, width, height))
 		for i := range width * height {
@@ -59,6 +72,24 @@ func (p *produce) make(_ context.Context, sample stoker.Sample) (stoker.Record, 
 		file = append(file, byte(31*sample.Index)+byte(i))
 	}
 	return stoker.File{Label: label, Bytes: file}, nil
+}
+
+func placeOf(sample stoker.Sample) int64 {
+	return int64(sample.Seed + 1000*sample.Epoch + sample.Position)
+}
+
+func (p *produce) sums(sample stoker.Sample) stoker.Record {
+	place := stoker.ArrayOf([]int64{placeOf(sample)})
+	if p.Wrong != nil && *p.Wrong == sample.Index {
+		place = stoker.ArrayOf(make([]int64, 9), 3, 3)
+	}
+	sums := make([]uint64, sample.Picture.Rect.Dy())
+	for i, value := range sample.Picture.Pix {
+		if i%4 != 3 {
+			sums[i/sample.Picture.Stride] += uint64(value)
+		}
+	}
+	return stoker.Arrays{place, stoker.ArrayOf(sums, len(sums))}
 }
 
 func (p *produce) arrays(sample stoker.Sample) stoker.Record {
@@ -75,10 +106,9 @@ func (p *produce) arrays(sample stoker.Sample) stoker.Record {
 	for i := range boxes {
 		boxes[i] = uint16(sample.Index) + uint16(i)
 	}
-	place := int64(sample.Seed + 1000*sample.Epoch + sample.Position)
 	return stoker.Arrays{
 		stoker.ArrayOf(grid, shape...),
-		stoker.ArrayOf([]int64{place}),
+		stoker.ArrayOf([]int64{placeOf(sample)}),
 		stoker.ArrayOf(boxes, rows, 2),
 		stoker.TextOf(fmt.Sprintf("sample %d", sample.Index)),
 	}
