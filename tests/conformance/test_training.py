@@ -12,6 +12,7 @@ import photos as made
 from harness import SLOW, wait_for
 
 END_S = 60 * SLOW
+STEP_MS = 10 * 60 * 1000  # of the second batch, whose end no test waits for
 COUNT, BATCH = 60, 8
 EPOCHS = 2
 BAD = 13  # in the order of the manifest
@@ -132,6 +133,22 @@ def test_killed_it_goes_on(daemon, start, truth):
     last = start(daemon).finish().batches()
     assert len(set(seen) & set(last)) <= 1
     assert {**seen, **last} == truth
+
+
+def test_killed_between_use_and_save(daemon, start, truth):
+    """What was used and not saved comes again, the same, and nothing else does."""
+    order, unsaved = sorted(truth), None
+    for first in range(3):
+        run = start(daemon, 0, STEP_MS)
+        run.until(2)
+        run.process.send_signal(signal.SIGKILL)
+        run.finish(-signal.SIGKILL)
+        assert run.batches() == {place: truth[place] for place in order[first:first + 2]}
+        assert unsaved in (None, run.starting("first")[0])
+        unsaved, = run.starting("batch")
+    rest = start(daemon).finish()
+    assert rest.starting("first") == [unsaved]
+    assert rest.batches() == {place: truth[place] for place in order[3:]}
 
 
 def test_the_daemon_killed(spawn, start, truth):

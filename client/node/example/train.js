@@ -30,11 +30,7 @@ function learn({ image, label, weight = [] }) {
 
 /** The worker thread: it learns from one batch after the other, and answers each. */
 function work() {
-  parentPort.on("message", async (arrays) => {
-    const learned = learn(arrays);
-    await pause(Number(stepMs));
-    parentPort.postMessage(learned);
-  });
+  parentPort.on("message", (arrays) => parentPort.postMessage(learn(arrays)));
 }
 
 /** Of the fields that it has, arrays in the memory of the ring. */
@@ -64,6 +60,7 @@ async function use(worker, batch, arrays, token) {
   worker.postMessage(arrays, buffers);
   const [learned] = await once(worker, "message"); // or an error of the worker
   say("batch", batch, learned);
+  await pause(Number(stepMs));
   save(token);
 }
 
