@@ -10,7 +10,7 @@ cd "$(dirname "$0")"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 other='priorityClass.create=false,data={/data,/more},tolerations[0].operator=Exists'
-scraper='metrics.from[0].podSelector.matchLabels.app=x'
+scraper='metrics.from[0].podSelector.matchLabels.app=x,metrics.tokenSecret=x'
 for version in 1.25 1.30 1.35; do
 	for values in "" "cache=" "$other" "metrics.port=0" "$scraper"; do
 		helm lint --strict --quiet --kube-version "$version.0" --set "$values" .

@@ -63,6 +63,19 @@ def test_prometheus_finds_it():
 
 
 @pytest.mark.skipif(not HELM, reason="helm is not installed")
+def test_the_token_of_the_metrics_is_a_secret_that_the_daemon_reads():
+    """Its path is that of the mount, its group the daemon's, and others may not read it."""
+    text = run(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0", "--set",
+               "metrics.tokenSecret=of-a-lab")
+    for words in ("metrics-token = /etc/stoker-metrics/token\n",
+                  "mountPath: /etc/stoker-metrics\n", "secretName: of-a-lab\n",
+                  "defaultMode: 0440\n", "fsGroup: 65532\n", "runAsGroup: 65532\n"):
+        assert words in text, words
+    text = run(HELM, "template", "of-a-test", CHART, "--kube-version", "1.30.0")
+    assert not [line for line in text.splitlines() if "etrics-token" in line or "fsGroup" in line]
+
+
+@pytest.mark.skipif(not HELM, reason="helm is not installed")
 @pytest.mark.parametrize("values", [[], ["cache="], ["data={/data,/more}", "image.tag=x",
                                                      "priorityClass.create=false"]])
 def test_helm_and_the_daemon_accept_it(tmp_path, values):

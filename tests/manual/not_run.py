@@ -33,6 +33,9 @@ BLOCKS = {
         "a port that another program may have: tests/daemon/test_page.py",
     ("docs/how-to/monitoring.md", "(umask 077; openssl rand -hex 16 > /etc/stoker/metrics-token)"):
         "root and systemd: tests/daemon/test_rank_series.py",
+    ("docs/how-to/monitoring.md", "kubectl create secret generic stoker-metrics"
+                                  ' --from-literal=token="$(openssl rand -hex 16)"'):
+        "a cluster: tests/house/test_helm.py",
 }
 
 # Pages that `make test` leaves to .ci/nightly, each with the reason.
