@@ -221,7 +221,7 @@ static int code_take_shards(struct code_state *code, const char *text, struct fa
 		return fault_say(fault, DATASET_E_OPEN,
 				 "dataset: 'shards' has %" PRIu64
 				 " samples, and 'samples' is %" PRIu64
-				 ": every sample is in one shard",
+				 ": give as many, as every sample is in one shard",
 				 samples, code->count);
 	code->shard_first = malloc((shards + 1) * sizeof(*code->shard_first));
 	if (!code->shard_first)
@@ -284,7 +284,7 @@ static int code_open(void **state_out, const struct dataset_spec *spec,
 	(void)progress;
 	if (!spec->code)
 		return fault_say(fault, DATASET_E_OPEN,
-				 "dataset: 'code' is missing: the identity of the code");
+				 "dataset: 'code' is missing: give the identity of the code");
 	int result = code_number("samples", spec->samples, INDEX_SAMPLES_MAX, &count, fault);
 	if (result)
 		return result;

@@ -55,8 +55,8 @@ static int dataset_prepare_reads(struct dataset *dataset, struct fault *fault)
 			continue;
 		if (dataset->mask)
 			return fault_say(fault, DATASET_E_OPEN,
-					 "the samples have two of mask, mask16 and panoptic: one "
-					 "of them will do, mask16 for numbers above 255");
+					 "the samples have two of mask, mask16 and panoptic: leave "
+					 "out one; mask16 takes numbers above 255");
 		dataset->mask = &columns->column[i];
 	}
 	if (dataset_make_first_reads(dataset))

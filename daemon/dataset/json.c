@@ -67,7 +67,8 @@ static int json_number(struct label *out, const char *name, const json_t *value,
 	} else if (json_is_real(value)) {
 		double exact = json_real_value(value);
 		if (!label_set_real(&label, (float)exact, exact))
-			return fault_say(fault, ROW_E_BAD, "the %s %.17g does not fit float32",
+			return fault_say(fault, ROW_E_BAD,
+					 "the %s %.17g does not fit float32: give one nearer to 0",
 					 name, exact);
 	} else {
 		return json_refuse(name, value, "a number or a list of numbers", fault);
@@ -125,8 +126,9 @@ static int json_list(const json_t *list, const struct instance_part *part, void 
 		if (part->kind == INSTANCE_POLYGON ? !json_is_number(value) : !run)
 			return fault_say(fault, ROW_E_BAD, "instance %u: entry %zu is no %s",
 					 part->instance, i,
-					 part->kind == INSTANCE_POLYGON ? "coordinate"
-									: "length of a run");
+					 part->kind == INSTANCE_POLYGON
+						 ? "coordinate: give a number"
+						 : "length of a run: give a whole number");
 		if (part->kind == INSTANCE_POLYGON)
 			points[i] = json_number_value(value);
 		else
@@ -458,7 +460,8 @@ int json_shards_parse(const char *text, size_t size, json_take_shard *take, void
 		const json_t *url = json_object_get(json_array_get(shards, i), "url");
 		result = json_is_string(url)
 				 ? take(context, json_string_value(url))
-				 : fault_say(fault, ROW_E_BAD, "shard %zu has no \"url\"", i);
+				 : fault_say(fault, ROW_E_BAD,
+					     "shard %zu has no \"url\": add its path", i);
 	}
 	json_decref(list);
 	return result;

@@ -17,7 +17,8 @@ int row_label(struct label *out, const char *text, size_t size, struct fault *fa
 	struct label label = {0};
 	bool whole, fits = true;
 	if (!label_text_is_number(text, size, &whole))
-		return fault_say(fault, ROW_E_BAD, "'%s' is not a number",
+		return fault_say(fault, ROW_E_BAD,
+				 "'%s' is not a number: give one, such as 3 or 0.5",
 				 quote_bytes(&quote, text, size));
 	errno = 0;
 	if (whole)
@@ -26,7 +27,8 @@ int row_label(struct label *out, const char *text, size_t size, struct fault *fa
 		fits = label_set_real(&label, strtof(text, NULL), strtold(text, NULL));
 	/* ERANGE is also an underflow, where the result is the nearest float. */
 	if (!fits || (errno == ERANGE && whole))
-		return fault_say(fault, ROW_E_BAD, "the number '%s' does not fit %s",
+		return fault_say(fault, ROW_E_BAD,
+				 "the number '%s' does not fit %s: give one nearer to 0",
 				 quote_bytes(&quote, text, size), whole ? "int64" : "float32");
 	*out = label;
 	return 0;
@@ -363,7 +365,8 @@ static int row_take_fields(struct row *row, char **fields, uint32_t count, bool 
 
 static int row_too_many(struct fault *fault)
 {
-	return fault_say(fault, ROW_E_BAD, "more than %d fields", LABELS_MAX + 1);
+	return fault_say(fault, ROW_E_BAD, "the row has more than %d fields: leave out some",
+			 LABELS_MAX + 1);
 }
 
 static int row_parse_tsv(struct row *row, char *line, size_t size, struct fault *fault)

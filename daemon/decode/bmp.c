@@ -156,7 +156,7 @@ static int check_form(const struct bmp *image, struct fault *fault)
 {
 	unsigned bits = image->bits;
 	if (bits != 1 && bits != 4 && bits != 8 && bits != 16 && bits != 24 && bits != 32)
-		return fault_say(fault, DECODE_E_UNSUPPORTED, "BMP: %u bits a pixel", bits);
+		return fault_say(fault, DECODE_E_UNSUPPORTED, "BMP of %u bits: convert it", bits);
 	if (image->compression > BMP_BITFIELDS || (is_coded(image) && bits > 8) ||
 	    (image->compression == BMP_BITFIELDS && bits <= 8))
 		return fault_say(fault, DECODE_E_UNSUPPORTED,

@@ -181,7 +181,7 @@ static int decoder_refuse(const uint8_t *data, size_t size, struct fault *fault)
 				 "is %s, which stoker does not decode: convert it to %s", name,
 				 names.text);
 	if (size == 0)
-		return fault_say(fault, DECODE_E_FORMAT, "the image file is empty");
+		return fault_say(fault, DECODE_E_FORMAT, "the image file is empty: copy it again");
 	return fault_say(fault, DECODE_E_FORMAT,
 			 "unrecognised image format (%s bytes, begins with \"%s\"): not %s",
 			 quote_number(size).text,

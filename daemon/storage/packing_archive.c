@@ -40,7 +40,7 @@ static int unpacker_say(const struct unpacker *unpacker, struct fault *fault)
 	if (archive_errno(archive) == ENOMEM)
 		return -ENOMEM;
 	const char *why = archive_error_string(archive);
-	return fault_say(fault, PACKING_E_BAD, "%s", why ? why : "it is damaged");
+	return fault_say(fault, PACKING_E_BAD, "%s", why ? why : "it is damaged: pack it again");
 }
 
 static int unpacker_begin(struct unpacker *unpacker, const struct packing *packing,

@@ -120,10 +120,10 @@ static int index_store_load_file(struct index_store *store, const char *name,
 	int r;
 	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid())
 		r = fault_say(fault, INDEX_STORE_E_OTHER,
-			      "not a regular file of the daemon's user");
+			      "not a regular file of the daemon's user: remove it");
 	else if (stat.st_mode & (S_IRWXG | S_IRWXO))
 		r = fault_say(fault, INDEX_STORE_E_OTHER,
-			      "other users may use it, and its secret is in it");
+			      "other users may use it, and its secret is in it: remove it");
 	else
 		r = index_store_file_read(fd, key, set, until, out, fault);
 	(void)futimens(fd, NULL); /* the time of last use, for index_dir_trim() */
@@ -254,7 +254,7 @@ static int load_statistics(struct index_store *store, const char *name, uint32_t
 		return fault_say(fault, INDEX_STORE_E_SYSTEM, "%s: %s", name, strerror(errno));
 	int r = INDEX_STORE_E_OTHER;
 	if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid())
-		fault_say(fault, r, "not a regular file of the daemon's user");
+		fault_say(fault, r, "not a regular file of the daemon's user: remove it");
 	else
 		r = statistics_read(&statistics, fd, fingerprint, fault);
 	if (r < 0)

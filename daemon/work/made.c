@@ -42,7 +42,8 @@ static enum job_outcome take_ragged(struct job *job, const struct field *field, 
 	const size_t at = SEGMENT_RAGGED_AT(field->dims);
 	uint64_t shape[SEGMENT_DIMS_MAX];
 	if (!rest_take(rest, shape, field->dims * sizeof(*shape))) {
-		fault_say(&job->fault, 1, "a record that ends in the shape of %s", field->name);
+		fault_say(&job->fault, 1, "a record that ends in the shape of %s: give all of it",
+			  field->name);
 		return JOB_USER;
 	}
 	for (uint32_t i = 0; i < field->dims; i++)
@@ -55,7 +56,8 @@ static enum job_outcome take_ragged(struct job *job, const struct field *field, 
 		}
 	size_t bytes = ragged_bytes(field, shape);
 	if (bytes > rest->bytes) {
-		fault_say(&job->fault, 1, "a record that ends in the numbers of %s", field->name);
+		fault_say(&job->fault, 1,
+			  "a record that ends in the numbers of %s: give all of them", field->name);
 		return JOB_USER;
 	}
 	if (bytes > field->bytes - at) {
@@ -106,7 +108,8 @@ static enum job_outcome take_arrays(struct job *job, const struct supplied *made
 	enum job_outcome outcome = JOB_DONE;
 	size_t whole = made_bytes(fields);
 	if (whole && made->bytes != whole) {
-		fault_say(&job->fault, 1, "a record of %zu bytes, and its arrays have %zu",
+		fault_say(&job->fault, 1,
+			  "a record of %zu bytes, and its arrays have %zu: give as many",
 			  made->bytes, whole);
 		return JOB_USER;
 	}
@@ -114,8 +117,8 @@ static enum job_outcome take_arrays(struct job *job, const struct supplied *made
 		outcome = take_array(job, fields->made_at[i], &rest);
 	if (outcome != JOB_DONE || rest.bytes == 0)
 		return outcome;
-	fault_say(&job->fault, 1, "a record of %zu bytes, and its arrays have %zu", made->bytes,
-		  made->bytes - rest.bytes);
+	fault_say(&job->fault, 1, "a record of %zu bytes, and its arrays have %zu: give as many",
+		  made->bytes, made->bytes - rest.bytes);
 	return JOB_USER;
 }
 
@@ -165,7 +168,8 @@ static void map_go_on(struct job *job, const struct supplied *made, struct sampl
 	};
 	job->outcome = JOB_USER;
 	if (!is_picture(&input.source.lent)) {
-		fault_say(&job->fault, 1, "a record of %zu bytes that is no PNM picture (P5, P6)",
+		fault_say(&job->fault, 1,
+			  "a record of %zu bytes that is no PNM picture: give P5 or P6",
 			  made->bytes);
 		return;
 	}

@@ -701,7 +701,7 @@ def test_a_record_of_another_size_than_its_arrays_is_bad(daemon, files, size):
         one.serve()
         good, (bad,) = all_of(peer)
     assert bad["name"] == "sample_user" and len(good) == 59
-    assert bad["text"] == f"a record of {size} bytes, and its arrays have 32"
+    assert bad["text"] == f"a record of {size} bytes, and its arrays have 32: give as many"
 
 
 @pytest.mark.parametrize("arrays", [

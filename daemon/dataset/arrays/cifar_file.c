@@ -47,7 +47,8 @@ int cifar_file_unpickle(struct cifar_file *out, const struct buffer *bytes, cons
 	if (!data || !pickle_matrix(&out->pickle, data, &out->planes) ||
 	    out->planes.columns != CIFAR_PLANES)
 		return fault_say(fault, CIFAR_FILE_E_BAD,
-				 "its 'data' is not an array of uint8 with the shape (N, %d)",
+				 "its 'data' is not an array of uint8 with the shape (N, %d): "
+				 "fetch the file again",
 				 CIFAR_PLANES);
 	out->labels = pickle_get(&out->pickle, root, key);
 	result = cifar_file_check_labels(out, key, fault);

@@ -143,7 +143,8 @@ int decoder_self_test(struct fault *fault)
 {
 	if (!indexed_decode_built_in)
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
-				 "stokerd was built without libjpeg-turbo's jpegint.h");
+				 "stokerd was built without libjpeg-turbo's jpegint.h: rebuild it "
+				 "with that");
 	if (picture_is_equal(2, 2) && picture_is_equal(2, 1) && picture_is_equal(1, 1) &&
 	    picture_is_equal(0, 0))
 		return 0;

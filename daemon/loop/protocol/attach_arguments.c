@@ -309,7 +309,7 @@ int attach_arguments_parse(struct attach_arguments *out, const struct message_at
 	if (!attach->accept_fd && !attach->accept_path)
 		return fault_say(fault, 1,
 				 "the client accepts neither a descriptor (accept_fd) nor a path "
-				 "(accept_path): this daemon offers these two");
+				 "(accept_path): set one of these two");
 	*code_out = ERROR_PIPELINE;
 	r = take_pipeline(out, attach, fault);
 	if (r)

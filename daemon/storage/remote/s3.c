@@ -106,7 +106,9 @@ static int list_page(struct listing *listing, char token[S3_TEXT_MAX + 1], struc
 	if (result < 0)
 		return result;
 	if (result == TRANSFER_E_LIMIT)
-		return fault_say(why, STORAGE_E_OPEN, "the server's answer is too long");
+		return fault_say(why, STORAGE_E_OPEN,
+				 "the server's answer is too long: is it an S3 endpoint "
+				 "(AWS_ENDPOINT_URL)?");
 	if (!result && response.status != 200) {
 		remote_say_status(listing->remote, &response, buffer, why);
 		return STORAGE_E_OPEN;

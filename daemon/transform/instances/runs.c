@@ -21,7 +21,7 @@ static int packed_next(struct packed *packed, uint32_t *out, struct fault *fault
 	do {
 		if (packed->at == packed->size || group == GROUPS_MAX)
 			return fault_say(fault, INSTANCE_E_BAD,
-					 "the packed run lengths %s at byte %zu",
+					 "the packed run lengths %s at byte %zu: pack them again",
 					 packed->at == packed->size ? "end within a number"
 								    : "have a number that is too "
 								      "large",
@@ -30,7 +30,7 @@ static int packed_next(struct packed *packed, uint32_t *out, struct fault *fault
 		if (bits > 63)
 			return fault_say(fault, INSTANCE_E_BAD,
 					 "byte %zu of the packed run lengths is 0x%02x, which is "
-					 "none of them",
+					 "none of them: pack them again",
 					 packed->at, (uint8_t)packed->text[packed->at]);
 		packed->at++;
 		value |= (int64_t)(bits & 31) << (5 * group++);
@@ -59,8 +59,8 @@ static int walk_go(struct walk *walk, uint32_t run, struct fault *fault)
 {
 	if (run > walk->size - walk->at)
 		return fault_say(fault, INSTANCE_E_BAD,
-				 "run %zu of a mask goes beyond its %llu pixels", walk->runs,
-				 (unsigned long long)walk->size);
+				 "run %zu of a mask goes beyond its %llu pixels: correct it",
+				 walk->runs, (unsigned long long)walk->size);
 	walk->at += run;
 	walk->runs++;
 	return 0;
@@ -71,7 +71,8 @@ static int walk_end(const struct walk *walk, struct fault *fault)
 	if (walk->at == walk->size)
 		return 0;
 	return fault_say(fault, INSTANCE_E_BAD,
-			 "the runs of a mask have %llu pixels, and the picture has %llu",
+			 "the runs of a mask have %llu pixels, and the picture has %llu: they must "
+			 "be as many",
 			 (unsigned long long)walk->at, (unsigned long long)walk->size);
 }
 

@@ -79,10 +79,11 @@ static void test_counts_that_lie_are_refused(void **state)
 	struct fault fault;
 	(void)state;
 	assert_int_equal(runs_draw(&map, beyond, 4, 1, &fault), INSTANCE_E_BAD);
-	assert_string_equal(fault.text, "run 1 of a mask goes beyond its 20 pixels");
+	assert_string_equal(fault.text, "run 1 of a mask goes beyond its 20 pixels: correct it");
 	assert_int_equal(runs_draw(&map, few, 1, 1, &fault), INSTANCE_E_BAD);
 	assert_string_equal(fault.text,
-			    "the runs of a mask have 19 pixels, and the picture has 20");
+			    "the runs of a mask have 19 pixels, and the picture has 20: "
+			    "they must be as many");
 }
 
 static void check_polygon(const double *points, size_t count, const char *words)
