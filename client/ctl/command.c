@@ -356,8 +356,7 @@ static int run_completions(const struct command *command, const struct invocatio
 	if (completions_print(stdout, invocation->arguments[0], commands, n_commands) == 0)
 		return EX_OK;
 	return fail(invocation, &fault,
-		    fault_say(&fault, -EINVAL,
-			      "no completions for %s: bash, zsh and fish have some",
+		    fault_say(&fault, -EINVAL, "no completions for %s: name bash, zsh or fish",
 			      invocation->arguments[0]));
 }
 

@@ -59,7 +59,7 @@ static int wait_for_report(struct control *control, uint32_t seq, bool show, jso
 					   &control->fault);
 		if (r == -EAGAIN)
 			return fault_say(&control->fault, -ETIMEDOUT,
-					 "stokerd has sent nothing for %d s",
+					 "stokerd has sent nothing for %d s: see its log",
 					 CONNECTION_QUIET_MS / 1000);
 		if (r)
 			return r;

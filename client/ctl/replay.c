@@ -117,7 +117,7 @@ int replay_run(struct control *control, const struct replay *replay, json_t **va
 	int r = 0;
 	if (!replay->epoch || !replay->position)
 		r = fault_say(&control->fault, -EINVAL,
-			      "which sample is missing: --epoch E --position P");
+			      "the sample is missing: give --epoch E --position P");
 	if (r == 0)
 		r = fetch_stream(control, replay->stream, &row);
 	if (r == 0)
