@@ -184,7 +184,8 @@ class Connection:
             if message is None and not self._closed:
                 self._give_up()
         if message is None:
-            raise TimeoutError(f"stokerd did not answer {name} within {timeout:g} s")
+            raise TimeoutError(f"stokerd did not answer {name} within {timeout:g} s: "
+                               "see its log, or `stokerctl doctor`")
         if message.name == "error":
             raise from_message(message.fields)
         if message.name != reply:

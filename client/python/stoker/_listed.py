@@ -64,7 +64,7 @@ def _columns(entries: List[Any], labels: Any) -> Tuple[List[Any], Optional[List[
         for number, entry in enumerate(entries):
             if not isinstance(entry, (tuple, list)) or len(entry) != 2:
                 raise ValueError(f"entry {number} of the list is {short(entry)}, and the first "
-                                 "is a pair (path, label)")
+                                 "is a pair (path, label): give pairs alone")
         labels = [entry[1] for entry in entries]
         entries = [entry[0] for entry in entries]
     if labels is None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Errors of a daemon that is starting or stopping: another attempt can succeed.
 _PASSING = (DaemonUnavailable, Disconnected, Stopping, TooManyConnections)
 _LIKE_FILLS = {"dataset", *BYTES}  # what an ATTACH by number need not say
+SLOW = ": give a longer timeout=, or see `stokerctl readers`"
 _log = logging.getLogger("stoker")
 
 
@@ -428,7 +429,7 @@ class Reader:
         while True:
             message = connection.receive(self.timeout)
             if message is None:
-                raise TimeoutError(f"no batch came within {self.timeout:g} s{stalled}")
+                raise TimeoutError(f"no batch came within {self.timeout:g} s{stalled or SLOW}")
             name, fields = message
             if name == "stalled":
                 stalled = _note_stalled(fields)

@@ -231,7 +231,7 @@ class Ring:
         """All of the memory as bytes, read-only, as the daemon writes to it. It stays mapped as
         long as the array lives. Raises ValueError after close()."""
         if self._memory is None:
-            raise ValueError("the ring was closed")
+            raise ValueError("the ring was closed: copy what is needed later")
         return np.frombuffer(self._memory, np.uint8)
 
     @property
@@ -244,7 +244,7 @@ class Ring:
         field = self.field_of(name, runs)
         if field.sized:
             if self._memory is None:
-                raise ValueError("the ring was closed")
+                raise ValueError("the ring was closed: copy what is needed later")
             return [np.ndarray((count, *field.shape), field.typestr, self._memory,
                                field.offset + first * field.stride) for first, count in runs]
         slots = self._slots[name]

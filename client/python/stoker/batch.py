@@ -142,8 +142,8 @@ class Batch:
         device. It does not show what was written to the batch, and must not be used after the batch
         is released or kept. Raises ValueError if it is, or if its arrays are copies."""
         if self._arrays is None or self._lease is None:
-            raise ValueError("the batch was released" if self._arrays is None
-                             else "the batch is a copy: use its arrays")
+            raise ValueError("the batch was released: copy what is needed later"
+                             if self._arrays is None else "the batch is a copy: use its arrays")
         return self._lease.shared(field)
 
     def split(self, n: int) -> List[Tuple[Any, np.ndarray[Any, Any]]]:
@@ -169,7 +169,7 @@ class Batch:
 
     def _field(self, name: str) -> np.ndarray[Any, Any]:
         if self._arrays is None:
-            raise ValueError("the batch was released")
+            raise ValueError("the batch was released: copy what is needed later")
         try:
             return self._arrays[name]
         except KeyError:

@@ -169,7 +169,8 @@ class _Entry:
         value = self.value.get(key)
         if not isinstance(value, kind) or isinstance(value, bool):
             raise ValueError(f"{self.name}: {key!r} is "
-                             + (short(value) if key in self.value else "missing"))
+                             + (short(value) if key in self.value else "missing")
+                             + f": give a value of type {kind.__name__}")
         return value
 
     def entries(self, key: str) -> List[_Entry]:

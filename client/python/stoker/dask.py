@@ -126,7 +126,7 @@ def from_function(function: Callable[[Any], Any], over: Sequence[Any], *,
     """
     over = list(over)
     if not over:
-        raise ValueError("there is nothing that the function could be called with")
+        raise ValueError("there is nothing to call the function with: give one thing at least")
     source = Source(Calls(function, over), gives="arrays")
     asked = _asked(socket, source, 1, {"shuffle": False, "num_workers": num_workers})
     assert source.tree is not None

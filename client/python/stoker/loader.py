@@ -18,7 +18,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List,
 import numpy as np
 
 from . import _crops, _show, state
-from ._reader import Reader, _left
+from ._reader import SLOW, Reader, _left
 from ._wire import Received
 from .batch import Batch, Lease
 from .errors import ArgumentError, Disconnected, Error, SampleError, Stopping, from_message
@@ -517,7 +517,7 @@ class Loader:
                 continue
             if message is None:
                 raise TimeoutError(
-                    f"no batch came within {self.timeout:g} s{self._reader.stalled}")
+                    f"no batch came within {self.timeout:g} s{self._reader.stalled or SLOW}")
             return message
 
     def _take_map(self, code: MapCode, count: Union[int, Cluster], path: str, shown: bytes) -> None:

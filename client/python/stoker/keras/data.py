@@ -71,7 +71,7 @@ class Files(NamedTuple):
 def manifest(paths: Sequence[str]) -> Dict[str, Any]:
     """A list of files as a dataset; the label of each is its number."""
     if not paths:
-        raise ValueError("no images were found")
+        raise ValueError("no images were found: check the paths")
     whole = [absolute(path) for path in paths]
     root = os.path.commonpath([os.path.dirname(path) for path in whole])
     rows = [b"path\tlabel\n"]

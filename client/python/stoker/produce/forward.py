@@ -123,7 +123,7 @@ def _keep(cluster: Cluster, number: int, memory: np.ndarray[Any, Any], job: Dict
             time.sleep(pause)
             pause = min(2 * pause, _PAUSE_MOST_S)
     raise Hopeless(f"{_DEATHS} actors of {cluster.engine} in a row ended before they had made a "
-                   "sample")
+                   f"sample: {cluster.engine}'s log says why")
 
 
 def _live(cluster: Cluster, memory: np.ndarray[Any, Any], told: Job, job: Dict[str, Any],

@@ -281,7 +281,7 @@ class DataLoader(torch.utils.data.DataLoader):
         up = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
         if up and not self._warned and not drawing.is_distributed(self):
             _log.warning("each of the %d ranks gets all samples, since this DataLoader has no "
-                         "DistributedSampler", dist.get_world_size())
+                         "DistributedSampler: give it one to divide them", dist.get_world_size())
         self._warned = True
 
     # An epoch
