@@ -29,18 +29,29 @@ REMEDY = re.compile(
     r"need(s|ed)?|"
     r"must|at (most|least)|between|instead|only|has to|can have|can be|should|expected|limit|or "
     r"[a-z'%]+|did you mean|such as|from %\S+ to|with [a-z_]+=|1 to|0 to|not %|takes?|are|"
-    r"lists? (them|all|those)|says? why|call)\b"
-    r"|[:;,] (or )?(begin|cop(y|ies)|correct|fill|fit|have|join|list|pack|pass|put|rename|restart|"
-    r"return|save|shorten|split|store|unpack|upgrade)\b|: (it|they) |\[[^\]]+\]|=|%s to %s",
+    r"lists? (them|all|those)|says? (why|where)|call|one of|may have|fetch(es)?|makes one|"
+    r"log is)\b"
+    r"|[:;,] (or )?(begin|chmod|chown|cop(y|ies)|correct|fill|fit|have|join|let|list|open|pack|"
+    r"pass|put|quote|rebuild|release|rename|restart|resume|return|save|shorten|split|store|unpack|"
+    r"upgrade)\b|: (it|they) |\[[^\]]+\]|=|%s to %s|AWS_[A-Z]|CURL_CA_BUNDLE|3 to %d|"
+    r", but \{\}|, not \{\}|the dataset has \{\}",
     re.IGNORECASE)
-# Nothing can be done about these but what was begun already.
-NONE = re.compile(r"^out of memory|was cancelled$|is about to stop$|^stop|^no read hangs any more$|"
-                  r"no thread could|may depend on the index alone$")
+# Nothing can be done about these but what was begun already: cancelled work, what is done by itself
+# or is told as news, programming errors in stoker, and what hasattr() asks Python for.
+NONE = re.compile(r"^out of memory|: out of memory$|was cancelled$|is about to stop$|^stop|"
+                  r"^no read hangs any more$|no thread could|may depend on the index alone$|"
+                  r"^nobody wants it|not looked ahead any|trying again|asking again$|"
+                  r"attaching again|resuming at|waiting up to|stops at once$|were left out$|"
+                  r"(%s|min) left$|^of %llu files|goes on there$|"
+                  r"^decoder_\w+\(\)|has no attribute")
 
 # Conditions of fault_say() whose words BAD_SAMPLE carries, with what error_remedy() says behind.
-CARRIED = re.compile(r"fault, (?:DECODE_E_CORRUPT|DATASET_E_READ|STORAGE_E_READ)\b")
+# Those of files in index-dir: "the others will be built again: %s".
+CARRIED = re.compile(r"(?:fault|why), (?:DECODE_E_CORRUPT|DATASET_E_READ|STORAGE_E_READ|"
+                     r"INDEX_STORE_E_DAMAGED|INDEX_STORE_E_OTHER)\b|\bwhy\.text\b")
 # The reason is the system's own (strerror), or another message's.
-REASON = re.compile(r"^cannot .*%s\.?$|^no random numbers|: %s(: %s)?$")
+REASON = re.compile(r"^cannot .*%s[ :]*\.?( to the daemon's user)?$|^no random numbers|"
+                    r"[:;] (%s|\{\})(: %s)?$")
 
 
 def of_c(path, text):
@@ -52,8 +63,9 @@ def of_c(path, text):
             if depth == 0:
                 break
         call = re.sub(r"/\*.*?\*/", "", text[at:end], flags=re.DOTALL)
-        said = "".join(TEXT.findall(call)).strip()
-        if len(said.split()) > 2:
+        # Texts side by side are one; those of further arguments are not.
+        said = " ".join(TEXT.findall(re.sub(r'(?<!\\)"\s+"', "", call))).strip()
+        if len(said.split()) > 2 and "LOG_LEVEL_INFO" not in call:
             yield (text.count("\n", 0, match.start()) + 1, said,
                    bool(CARRIED.search(call) or REASON.search(said)))
 
@@ -68,6 +80,8 @@ def literal(node):
     if isinstance(node, ast.BinOp):
         sides = [literal(node.left), literal(node.right)]
         return "".join(side or "{}" for side in sides) if any(sides) else None
+    if isinstance(node, ast.IfExp):
+        return literal(node.body)
     return None
 
 
@@ -75,7 +89,8 @@ def of_python(path, text):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             call, kind = node.exc, getattr(node.exc.func, "id", "")
-            if kind in ("ProtocolError", "CannotTell", "StopIteration"):
+            kind = kind or getattr(node.exc.func, "attr", "")
+            if kind in ("ProtocolError", "CannotTell", "StopIteration", "broken", "_lost"):
                 continue
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in LOGS and \
                 getattr(getattr(node.func, "value", None), "id", "") == "_log":
