@@ -5,9 +5,9 @@
 
 Rows: images a second of one trainer (1 and 2 workers) and of three trainers on one stream, CPU time
 of the loop thread a sample, and the hand-over of a batch, p50 and p99, with a core free and with
-all workers busy, and the time of an attach to a dataset that is open. With --formats instead: the CPU time of the daemon a sample, in the first epoch
-and in later ones, of JPEGs and of PNGs and WebPs made of them. The ratio is NEW / OLD, round by
-round; its median and spread are printed.
+all workers busy, and the time of an attach to a dataset that is open. With --formats instead: the
+CPU time of the daemon a sample, in the first epoch and in later ones, of JPEGs and of PNGs and
+WebPs made of them. The ratio is NEW / OLD, round by round; its median and spread are printed.
 """
 
 import argparse
