@@ -62,9 +62,9 @@ docs: with-tests
 	$(PYTHON) packaging/manual/pictures.py $(BUILD) build-docs/pictures
 	NO_MKDOCS_2_WARNING=1 build-docs/bin/mkdocs build --quiet
 
+# In a Debian 12 of its own, on any system.
 wheel:
-	@tests/setup.sh wheel
-	$(PYTHON) packaging/wheel/build.py
+	packaging/root.sh sh -c 'tests/setup.sh wheel && packaging/wheel/build.py'
 
 deb:
 	@tests/setup.sh deb
@@ -90,7 +90,7 @@ help:
 	@echo 'make test             every quick check, some minutes'
 	@echo 'make bench [DATA=dir] stoker and the DataLoader of PyTorch, side by side'
 	@echo 'make docs             the manual, in build-docs/site/index.html'
-	@echo 'make wheel            programs and Python client for pip, in packaging/wheel/dist'
+	@echo 'make wheel            for pip, in packaging/wheel/dist, by podman or debootstrap'
 	@echo 'make deb              packages for the Debian that this is, in packaging/deb/dist'
 	@echo 'make image            a container image, with podman, buildah or docker'
 	@echo 'make install          with meson; DESTDIR works'

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What a version is published as, into a folder: the source (tar.gz), the wheels, an SBOM
-# (CycloneDX) that says what is in them, and the SHA-256 of each. Made from the last commit, in a
-# clone of it: the same commit gives the same bytes, wherever, whenever and by whom it is built, on
-# one state of Debian and PyPI. packaging/release_twice.sh shows that. `make deb` makes Debian's
-# packages.
+# What a version is published as, into a folder: the source (tar.gz), the wheels, Debian's
+# packages, the container image (an OCI archive), an SBOM (CycloneDX) that says what is in the
+# wheel, and the SHA-256 of each. Made from the last commit, in a clone of it: the same commit
+# gives the same bytes, wherever, whenever and by whom it is built, on one state of Debian and PyPI.
+# packaging/release_twice.sh shows that.
 #
 #   packaging/release.sh FOLDER          on Debian 12, by hand
 #
-# Needs what `make wheel` needs (tests/setup.sh), and PyPI; leaves nothing else.
+# Needs PyPI and what tests/setup.sh installs for wheel and deb; leaves nothing else.
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
@@ -25,6 +25,8 @@ unset CFLAGS CXXFLAGS LDFLAGS CPPFLAGS
 [[ -z $(git status --porcelain --untracked-files=no) ]] ||
 	echo 'release: what is not committed is left out' >&2
 
+tests/setup.sh wheel
+tests/setup.sh deb
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Modes of the clone's files come from umask, not from those of this folder's.
@@ -35,7 +37,10 @@ git -C "$source" -c tar.umask=0022 archive --format=tar --prefix="$name/" HEAD |
 	gzip --no-name --best >"$out/$name.tar.gz"
 (cd "$source" && /usr/bin/python3 packaging/wheel/build.py)
 cp "$source"/packaging/wheel/dist/*.whl "$out"
+(cd "$source" && packaging/deb/build.sh "$out")
+"$source/packaging/container/root.py" "$work/root"
+"$source/packaging/container/image.py" "$work/root" "$out/$name.oci.tar"
 /usr/bin/python3 packaging/sbom.py "$version" "$out" >"$out/$name.cdx.json"
 cd "$out"
-sha256sum -- *.tar.gz *.whl *.cdx.json >SHA256SUMS
+sha256sum -- *.tar.gz *.whl *.deb *.oci.tar *.cdx.json >SHA256SUMS
 cat SHA256SUMS

@@ -61,7 +61,7 @@ def main():
     wheel = next(folder.glob("stoker-*.whl"))
     parts = [*packages(wheel), *requirements(wheel)]
     files = [artefact(path) for path in sorted(folder.iterdir())
-             if path.suffix in (".gz", ".whl")]
+             if path.suffix in (".gz", ".whl", ".deb", ".tar")]
     when = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]),
                                            datetime.timezone.utc)
     whole = {"type": "application", "bom-ref": "stoker", "name": "stoker", "version": version,

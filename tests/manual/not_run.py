@@ -4,7 +4,8 @@ with the reason. Their syntax is checked. At most one in six may stand here."""
 
 BLOCKS = {
     # The programs in Python of README.md are run by tests/house/test_readme.py.
-    ("README.md", "make wheel                                            # on a Debian 12, once"):
+    ("README.md", "make wheel                                            # podman, buildah or"
+                  " debootstrap does"):
         "minutes: packaging/wheel/check.sh",
     ("README.md", "make deb                                              # needs what `make` needs,"
                   " and debhelper"): "root and systemd: packaging/deb/check.sh",
