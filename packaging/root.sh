@@ -27,7 +27,8 @@ fi
 
 cd "$(dirname "$0")/.."
 root=$(mktemp -d)
-trap 'rm -rf --one-file-system "$root"' EXIT
+trap 'umount -R "$root"/debian/{stoker,proc,dev/{null,zero,random,urandom}} 2>/dev/null || true
+	rm -rf --one-file-system "$root"' EXIT
 chmod 755 "$root"
 said=(LANG=C.UTF-8 HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin)
 for name in SOURCE_DATE_EPOCH PIP_INDEX_URL http_proxy https_proxy no_proxy; do
@@ -49,11 +50,7 @@ in_debootstrap() {
 		touch "$root/debian/dev/$file"
 		mount --bind "/dev/$file" "$root/debian/dev/$file"
 	done
-	local status=0
-	env -i "${said[@]}" chroot "$root/debian" sh -c 'cd /stoker && exec "$@"' sh "$@" ||
-		status=$?
-	umount "$root"/debian/{stoker,proc,dev/{null,zero,random,urandom}}
-	return "$status"
+	env -i "${said[@]}" chroot "$root/debian" sh -c 'cd /stoker && exec "$@"' sh "$@"
 }
 
 in_podman() {
