@@ -54,14 +54,14 @@ in_debootstrap() {
 }
 
 in_podman() {
-	podman run --rm --volume "$root/stoker:/stoker" --workdir /stoker "${said[@]/#/--env=}" \
+	podman run --rm --volume "$root/stoker:/stoker:Z" --workdir /stoker "${said[@]/#/--env=}" \
 		"$image" "$@"
 }
 
 in_buildah() {
 	local container status=0
 	container=$(buildah from "$image")
-	buildah run --volume "$root/stoker:/stoker" --workingdir /stoker "${said[@]/#/--env=}" \
+	buildah run --volume "$root/stoker:/stoker:Z" --workingdir /stoker "${said[@]/#/--env=}" \
 		"$container" -- "$@" || status=$?
 	buildah rm "$container" >/dev/null
 	return "$status"

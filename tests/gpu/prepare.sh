@@ -13,7 +13,8 @@ set -euo pipefail
 photographs=${1:?FOLDER of photographs}
 cd "$(dirname "$0")/../.."
 
-[[ -n $(ls packaging/wheel/dist/stoker-*.whl 2>/dev/null) ]] || make wheel
+[[ -n $(ls packaging/wheel/dist/stoker-*.whl 2>/dev/null) ]] ||
+	{ tests/setup.sh wheel && packaging/wheel/build.py; }
 rm -rf build-gpu
 mkdir -p build-gpu
 cp packaging/wheel/dist/stoker-[0-9]*.whl tests/gpu/measure.py build-gpu/
