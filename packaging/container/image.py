@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The container image as one file, which `podman load`, `docker load` (25 or later) and
-`skopeo copy oci-archive:FILE` take: an OCI layout in a tar. Needs neither podman nor a registry.
+"""The container image as one file: an OCI layout in a tar, with a manifest.json for programs that
+read Docker's archives. `skopeo copy` takes it as oci-archive:FILE and as docker-archive:FILE. Needs
+neither podman nor a registry.
 
     packaging/container/image.py ROOT FILE
 
