@@ -84,6 +84,12 @@ def fixture_truth(daemon):
     return truth
 
 
+def installed_paths(part):
+    """A part of a command with the paths, of a class path each, where other users find them."""
+    return ":".join(str(installed(path)) if os.path.isabs(path) else path
+                    for path in part.split(":"))
+
+
 class Client:
     """The programs of one client; `lacks`: what it does not have; `launcher`: what starts them."""
 
@@ -96,8 +102,7 @@ class Client:
     def start(self, socket, attach, **request):
         command = self._command
         if self.launcher:  # as another user
-            command = [*self.launcher, *(installed(part) if os.path.isabs(part) else part
-                                         for part in command)]
+            command = [*self.launcher, *map(installed_paths, command)]
         self._programs.append(program.Program(command, socket, attach, **request))
         return self._programs[-1]
 
