@@ -129,7 +129,7 @@ def test_a_screen(daemon, readers):
         assert len(lines) < 24 and max(map(len, lines)) == 80
         assert not terminal.settings()[3] & (termios.ECHO | termios.ICANON)
         terminal.shows("delivered 0.0;")  # known from the second look on
-        assert re.search(r"workers 2, [1-4]?\d % busy; ", terminal.screen()[0][1])  # all have enough
+        assert re.search(r"workers 2, [1-4]?\d % busy; ", terminal.screen()[0][1])  # all have some
         terminal.press("xq")
         assert terminal.ends() == 0
 
