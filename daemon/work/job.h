@@ -23,7 +23,7 @@
 #include "stage/stage.h"
 #include "statistics/moments.h"
 #include "transform/pipeline.h"
-#include "work/field.h"
+#include "fields/fields.h"
 #include "work/outcome.h"
 #include "work/source.h"
 

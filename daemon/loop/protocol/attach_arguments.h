@@ -15,7 +15,7 @@
 #include "loop/state/stream.h"
 #include "sampler/sampler.h"
 #include "survey/bucketing.h"
-#include "work/field.h"
+#include "fields/fields.h"
 
 struct message;
 struct message_attach;

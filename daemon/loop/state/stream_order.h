@@ -8,7 +8,7 @@
 
 #include "base/shard_order.h"
 #include "sampler/sampler.h"
-#include "work/field.h"
+#include "fields/fields.h"
 
 struct bucket_forms;
 struct code;

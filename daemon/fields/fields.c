@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "work/field.h"
+#include "fields/fields.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,65 +8,6 @@
 #include "dataset/code.h"
 #include "transform/lists/crops.h"
 #include "transform/user_map.h"
-
-int field_choice_parse(struct field_choice *out, const struct value *names, bool one_hot,
-		       struct fault *fault)
-{
-	struct quote quote;
-	*out = (struct field_choice){.one_hot = one_hot, .views = 1};
-	if (value_kind(names) == VALUE_NIL)
-		return 0;
-	if (value_kind(names) != VALUE_LIST)
-		return fault_say(fault, FIELD_E_CHOICE, "fields must be a list of names, not a %s",
-				 value_kind_name(value_kind(names)));
-	if (value_count(names) > SEGMENT_NARROW_FIELDS)
-		return fault_say(fault, FIELD_E_CHOICE,
-				 "fields: %u names are more than the limit of %d",
-				 value_count(names), SEGMENT_NARROW_FIELDS);
-	out->some = true;
-	for (uint32_t i = 0; i < value_count(names); i++) {
-		const struct value *value = value_item(names, i);
-		struct text name = value_text(value);
-		if (value_kind(value) != VALUE_TEXT)
-			return fault_say(fault, FIELD_E_CHOICE,
-					 "fields must be a list of names; one entry is a %s",
-					 value_kind_name(value_kind(value)));
-		if (name.size == 0 || name.size >= COLUMN_NAME_MAX)
-			return fault_say(fault, FIELD_E_CHOICE,
-					 "fields: '%s' is not 1 to 15 bytes long",
-					 quote_bytes(&quote, name.data, name.size));
-		memcpy(out->names[out->count++], name.data, name.size);
-	}
-	return 0;
-}
-
-int field_choice_views(struct field_choice *choice, uint32_t views, const struct pipeline *pipeline,
-		       struct fault *fault)
-{
-	uint32_t own = pipeline_views(pipeline);
-	choice->views = views > 1 ? views : own;
-	if (pipeline_crops(pipeline) && choice->views != own)
-		return fault_say(fault, FIELD_E_CHOICE,
-				 "views and Crops cannot be combined: leave views at 1, Crops "
-				 "says how many images each of its lists makes");
-	if (choice->views % own != 0)
-		return fault_say(fault, FIELD_E_CHOICE,
-				 "views: %u is not a multiple of the %u that the transforms make: "
-				 "FiveCrop makes 5 and TenCrop 10",
-				 views, own);
-	if (choice->views > 1 && pipeline_drafts(pipeline))
-		return fault_say(fault, FIELD_E_CHOICE, "views and draft cannot be combined%s",
-				 own > 1 ? ": FiveCrop and TenCrop make views" : "");
-	return 0;
-}
-
-static bool choice_has(const struct field_choice *choice, const char *name)
-{
-	for (unsigned i = 0; i < choice->count; i++)
-		if (strcmp(choice->names[i], name) == 0)
-			return true;
-	return !choice->some;
-}
 
 static void field_add(struct fields *fields, const char *name, const char *dtype, uint32_t dims,
 		      const uint32_t *shape, size_t bytes)
@@ -325,7 +266,7 @@ static int fields_add_all_drawn(struct fields *fields, const struct pipeline *pi
 	};
 	int r = 0;
 	for (size_t i = 0; i < sizeof(drawn) / sizeof(*drawn) && r == 0; i++) {
-		if (!drawn[i].made || !choice_has(choice, drawn[i].name))
+		if (!drawn[i].made || !field_choice_has(choice, drawn[i].name))
 			continue;
 		*drawn[i].at = fields->count;
 		r = fields_add_drawn(fields, drawn[i].transform, drawn[i].name, drawn[i].numbers,
@@ -471,7 +412,7 @@ int fields_init(struct fields *fields, const struct dataset *dataset,
 		return r;
 	field_add(fields, "index", "int64", 0, NULL, sizeof(int64_t));
 	for (unsigned i = 0; i < columns->count && r == 0; i++)
-		if (choice_has(choice, columns->column[i].name))
+		if (field_choice_has(choice, columns->column[i].name))
 			r = fields_add_column(fields, &columns->column[i], i, pipeline, fault);
 	r = r ? r : fields_add_all_drawn(fields, pipeline, choice, fault);
 	if (r == 0 && pipeline_crops(pipeline))

@@ -4,8 +4,8 @@
  * label, index, then the dataset's other columns. Plain data, made once for a stream and read by
  * all workers. Knows no ring and no job.
  */
-#ifndef STOKER_WORK_FIELD_H
-#define STOKER_WORK_FIELD_H
+#ifndef STOKER_FIELDS_FIELDS_H
+#define STOKER_FIELDS_FIELDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 
 #include "base/fault.h"
 #include "dataset/dataset.h"
+#include "fields/field_choice.h"
 #include "proto/ring_layout.h"
-#include "proto/value.h"
 #include "transform/pipeline.h"
 
 /* The first fields, which every stream has. The first one is called image, or as the first list of
@@ -27,15 +27,6 @@ enum { FIELD_IMAGE, FIELD_LABEL, FIELD_INDEX, FIELD_FURTHER };
 #define FIELD_CROP "crop_box"
 #define FIELD_ORIGINAL "original_size"
 #define FIELD_NO_COLUMN (~0u)
-
-/* Choice of fields that a client asked for. */
-struct field_choice {
-	uint32_t views; /* of a sample */
-	bool one_hot;	/* the label as a vector of the classes */
-	bool some;	/* of the further fields only those in `names`; else all */
-	unsigned count;
-	char names[SEGMENT_NARROW_FIELDS][COLUMN_NAME_MAX];
-};
 
 struct field {
 	char name[SEGMENT_NAME_MAX], dtype[16]; /* as in struct segment_field */
@@ -61,17 +52,6 @@ struct fields {
 	uint32_t views;	   /* of a sample; image, mask, boxes and points have one for each view */
 };
 
-enum {
-	FIELD_E_CHOICE = 1, /* the choice is wrong or does not fit; the words say why */
-};
-
-/* `names`: nil, or a list of texts. 0 or FIELD_E_CHOICE. */
-int field_choice_parse(struct field_choice *out, const struct value *names, bool one_hot,
-		       struct fault *fault);
-/* Set the number of views: `views`, or as many as the pipeline makes if that is 1. 0 or
- * FIELD_E_CHOICE. */
-int field_choice_views(struct field_choice *choice, uint32_t views, const struct pipeline *pipeline,
-		       struct fault *fault);
 /* Sets all bytes of `fields`. 0, FIELD_E_CHOICE if the choice does not fit the dataset, or -ENOMEM.
  */
 int fields_init(struct fields *fields, const struct dataset *dataset,
