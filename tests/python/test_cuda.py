@@ -296,6 +296,19 @@ def test_closing_where_it_fails(daemon, node, cuda, device, put, caplog, call, h
         cuda.library.fake_forget(begin)
 
 
+def test_closing_where_the_last_copy_fails(daemon, node, cuda, device, put, caplog):
+    """The stage is freed all the same."""
+    cuda.read_only = 0
+    cuda.late_us = 200000
+    daemon.slots = 20
+    loader = node.loader("/data/20", batch_size=20, timeout=20)
+    arrays = next(put(loader))
+    cuda.fail("cudaEventSynchronize", 999)
+    loader.close()
+    assert "cudaEventSynchronize: made up (CUDA error 999)" in caplog.text
+    assert cuda.allocated == 0 and len(arrays) == 2
+
+
 def test_a_library_that_is_none(monkeypatch):
     monkeypatch.setenv("STOKER_CUDART", "/nowhere/libcudart.so")
     with pytest.raises(stoker.DeviceError, match="/nowhere.*; set STOKER_CUDART"):

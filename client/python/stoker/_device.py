@@ -301,10 +301,12 @@ class Copier:
 
     def _free_stage(self) -> None:
         stage, self._stage, self._stage_bytes = self._stage, 0, 0
-        if self._in_stage is not None:
-            self._in_stage.wait()
-        if stage:
-            self._runtime.free(stage)
+        try:
+            if self._in_stage is not None:
+                self._in_stage.wait()
+        finally:
+            if stage:
+                self._runtime.free(stage)
 
     # The ring
 
