@@ -18,12 +18,12 @@
 #include "dataset/dataset.h"
 #include "decode/decode.h"
 #include "decode/jpeg/seek_index_set.h"
+#include "fields/fields.h"
 #include "sampler/bucket_order.h"
 #include "sampler/sampler.h"
 #include "stage/stage.h"
 #include "statistics/moments.h"
 #include "transform/pipeline.h"
-#include "fields/fields.h"
 #include "work/outcome.h"
 #include "work/source.h"
 

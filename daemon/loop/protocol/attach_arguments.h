@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "fields/fields.h"
 #include "loop/engine/membership.h"
 #include "loop/policy/resume.h"
 #include "loop/state/stream.h"
 #include "sampler/sampler.h"
 #include "survey/bucketing.h"
-#include "fields/fields.h"
 
 struct message;
 struct message_attach;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/shard_order.h"
-#include "sampler/sampler.h"
 #include "fields/fields.h"
+#include "sampler/sampler.h"
 
 struct bucket_forms;
 struct code;
