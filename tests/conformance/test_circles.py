@@ -117,9 +117,11 @@ def test_exceptions_make_bad_samples(daemon, produce, arrays):
 
 
 def test_an_empty_optional_ends_it(daemon, produce, arrays):
-    """What it leaves, others make."""
-    one = produce(daemon, arrays)
-    more = {**ARRAYS, "dataset": {**ARRAYS["dataset"], "samples": "10"}, "subset_start": 8}
+    """What it leaves, others make: so no other one, of the tests before, has this code."""
+    code = "circles-2"
+    one = produce(daemon, arrays, code)
+    more = {**ARRAYS, "subset_start": 8,
+            "dataset": {**ARRAYS["dataset"], "code": code, "samples": "10"}}
     with daemon.connect() as peer:
         assert peer.attach("", **more).name == "attached"
         peer.release(peer.expect("batch"))
