@@ -38,8 +38,8 @@ git -C "$source" -c tar.umask=0022 archive --format=tar --prefix="$name/" HEAD |
 (cd "$source" && /usr/bin/python3 packaging/wheel/build.py)
 cp "$source"/packaging/wheel/dist/*.whl "$out"
 (cd "$source" && packaging/deb/build.sh "$out")
-"$source/packaging/container/root.py" "$work/root"
-"$source/packaging/container/image.py" "$work/root" "$out/$name.oci.tar"
+/usr/bin/python3 "$source/packaging/container/root.py" "$work/root"
+/usr/bin/python3 "$source/packaging/container/image.py" "$work/root" "$out/$name.oci.tar"
 /usr/bin/python3 packaging/sbom.py "$version" "$out" >"$out/$name.cdx.json"
 cd "$out"
 sha256sum -- *.tar.gz *.whl *.deb *.oci.tar *.cdx.json >SHA256SUMS

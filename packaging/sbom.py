@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What is in a release, as CycloneDX 1.5 on standard output: each artefact with its SHA-256, each
-package of Debian of which the wheel has a part, with its version, and what pip installs beside it.
+package of Debian of which the wheel or the container image has a part, with its version, and what
+pip installs beside the wheel.
 
     packaging/sbom.py VERSION FOLDER
 
@@ -16,9 +17,11 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 
-LICENCES = re.compile(r"stoker/licences/([a-z0-9.+-]+)")  # those of whole names are the system's
+# The files of licences are named by packages. Those with capitals are the system's: Apache-2.0.
+LICENCES = re.compile(r"(?:stoker/)?licences/([a-z0-9.+-]+)")
 
 
 def artefact(path):
@@ -26,15 +29,26 @@ def artefact(path):
         {"alg": "SHA-256", "content": hashlib.sha256(path.read_bytes()).hexdigest()}]}
 
 
-def packages(wheel):
-    """Debian's packages of which something is in the wheel: it has the licence of each."""
+def in_wheel(wheel):
     with zipfile.ZipFile(wheel) as archive:
-        found = map(LICENCES.fullmatch, archive.namelist())
-        names = sorted(match[1] for match in found if match)
-    for name in names:
+        return archive.namelist()
+
+
+def in_image(image):
+    """The names of the files of a container image of one layer (container/image.py)."""
+    with tarfile.open(image) as archive:
+        layer, = json.load(archive.extractfile("manifest.json"))[0]["Layers"]
+        with tarfile.open(fileobj=archive.extractfile(layer)) as files:
+            return files.getnames()
+
+
+def packages(files):
+    """Debian's packages of which something is there: the licence of each is among the files."""
+    found = map(LICENCES.fullmatch, files)
+    for name in sorted(match[1] for match in found if match):
         known = subprocess.run(
-            ["dpkg-query", "--show", "--showformat", "${Version} ${source:Package}", name],
-            check=True, text=True, stdout=subprocess.PIPE).stdout
+            ["dpkg-query", "--show", "--showformat", "${Version} ${source:Package}\n", name],
+            check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()[0]
         version, source = known.split()
         purl = f"pkg:deb/debian/{name.replace('+', '%2B')}@{version.replace('+', '%2B')}"
         yield {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl,
@@ -59,7 +73,10 @@ def main():
         sys.exit(__doc__.split("\n\n")[1].strip())
     version, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     wheel = next(folder.glob("stoker-*.whl"))
-    parts = [*packages(wheel), *requirements(wheel)]
+    image = next(folder.glob("*.oci.tar"))
+    has = {wheel.name: [*packages(in_wheel(wheel)), *requirements(wheel)],
+           image.name: [*packages(in_image(image))]}
+    parts = {part["bom-ref"]: part for some in has.values() for part in some}
     files = [artefact(path) for path in sorted(folder.iterdir())
              if path.suffix in (".gz", ".whl", ".deb", ".tar")]
     when = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]),
@@ -70,9 +87,10 @@ def main():
         "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
         "metadata": {"timestamp": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "component": whole},
-        "components": [*files, *parts],
+        "components": [*files, *parts.values()],
         "dependencies": [{"ref": "stoker", "dependsOn": [file["bom-ref"] for file in files]},
-                         {"ref": wheel.name, "dependsOn": [part["bom-ref"] for part in parts]}],
+                         *({"ref": name, "dependsOn": [part["bom-ref"] for part in some]}
+                           for name, some in has.items())],
     }, sys.stdout, indent=2)
     print()
 

@@ -88,6 +88,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 # The lists of a fresh container are empty and those of an old one name packages that are gone.
 $as_root apt-get -q update
+# Another apt-get, such as that of a system's own upgrades, may be at work: it is waited for.
 # shellcheck disable=SC2086 # the list is to be split
 $as_root env DEBIAN_FRONTEND=noninteractive \
-	apt-get -q -y install --no-install-recommends $missing
+	apt-get -q -y -o DPkg::Lock::Timeout=600 install --no-install-recommends $missing

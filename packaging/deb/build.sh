@@ -17,6 +17,8 @@ grep -q "^stoker ($version)" packaging/deb/debian/changelog || {
 	exit 1
 }
 
+# debhelper splits the compiler's options at blanks, and they name this folder.
+[[ ${TMPDIR-} != *[[:space:]]* ]] || export TMPDIR=/var/tmp
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source=$work/stoker-$version

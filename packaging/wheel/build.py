@@ -81,16 +81,22 @@ def package_of(path):
     return None
 
 
-def collect_licences(binaries, maps, folder):
-    """The copyright file of each package of which something is in the wheel, and the licences that
-    these leave to the system. Of glibc nothing is."""
+def packages_in(binaries, maps):
+    """Debian's packages of which something is in the programs, or beside them. Of glibc nothing
+    is."""
     files = set()
     for binary in binaries:
         files.update(re.findall(r"^(/\S+\.a)\(", (maps / f"{binary.name}.map").read_text(), re.M))
         files.update(re.findall(r"=> (/\S+)", said("ldd", binary)))
+    return {package_of(file) for file in files} - {None, "libc6"}
+
+
+def collect_licences(packages, folder):
+    """The copyright file of each of Debian's packages, and the licences that these leave to the
+    system."""
     folder.mkdir()
     common = set()
-    for package in sorted({package_of(file) for file in files} - {None, "libc6"}):
+    for package in sorted(packages):
         text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_text()
         (folder / package).write_text(text)
         common.update(re.findall(r"/usr/share/common-licenses/([\w.+-]*\w)", text))
@@ -130,7 +136,8 @@ def make_platform_wheel(dist):
         shutil.copy(build / target, package / "bin" / name)
         run("strip", package / "bin" / name)
     shutil.copy(HERE / "programs.py", package / "_programs.py")
-    collect_licences([build / target for target in PROGRAMS.values()], maps, package / "licences")
+    collect_licences(packages_in([build / target for target in PROGRAMS.values()], maps),
+                     package / "licences")
     shutil.copy(HERE / "setup.py", folder)
     change(folder / "pyproject.toml",
            ('stoker = ["py.typed"]', 'stoker = ["py.typed", "bin/*", "licences/*"]'),
