@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BACKLOG_MAX                                                                                \
-	4096 /* messages: more than a daemon sends for all batches that may be in flight */
+/* In messages: more than a daemon sends for all batches that may be in flight. */
+#define BACKLOG_MAX 4096
 
 struct backlog {
 	struct backlog_frame *first, *last; /* owned */
@@ -27,8 +27,8 @@ enum {
 /* Copy the payload of a frame and take over the descriptor (or -1), also on failure. 0,
  * BACKLOG_E_FULL or -ENOMEM. */
 int backlog_add(struct backlog *backlog, const uint8_t *bytes, size_t size, int fd);
-/* The oldest one, borrowed until the next call here; the caller owns its descriptor. False: none.
- */
+/* Take the oldest message: its bytes are borrowed until the next call, its descriptor is the
+ * caller's. False: there is none. */
 bool backlog_take(struct backlog *backlog, const uint8_t **bytes_out, size_t *size_out,
 		  int *fd_out);
 void backlog_deinit(struct backlog *backlog); /* may be called twice */

@@ -47,7 +47,7 @@ struct connection {
 	bool takes_fds; /* the daemon takes descriptors, and has use for ours; the opener sets it */
 	bool takes_credentials; /* the opener sets it, too */
 	bool resizes;		/* it knows the word resize; likewise */
-	bool likes;		/* it knows the field like; likewise */
+	bool takes_like;	/* it knows the field like; likewise */
 	uint32_t seq;
 	struct pulse pulse;
 	int64_t until; /* of clock_ms(): no answer is waited for any longer; 0: no limit */

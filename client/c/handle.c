@@ -120,7 +120,7 @@ int handle_open(struct stoker *stoker)
 		stoker->connection.takes_credentials =
 			connection_can(&welcome.welcome, "credentials");
 		stoker->connection.resizes = connection_can(&welcome.welcome, "pillow-13");
-		stoker->connection.likes = connection_can(&welcome.welcome, "like");
+		stoker->connection.takes_like = connection_can(&welcome.welcome, "like");
 	}
 	return r ? r : user_keys_send_all(stoker->user_keys, &stoker->connection, &stoker->fault);
 }

@@ -85,7 +85,7 @@ int like_settle(struct attach *attach, struct connection *connection, struct sen
 		struct fault *fault)
 {
 	struct message request = message_init(MESSAGE_LIST), reply;
-	if (!connection->likes)
+	if (!connection->takes_like)
 		return fault_say(fault, -EOPNOTSUPP,
 				 "this stokerd is older than libstoker and attaches to nothing by "
 				 "the number of a stream: update it");

@@ -12,8 +12,8 @@ int path_whole(const char *path, char *out, struct fault *fault)
 	char folder[PATH_MAX] = "";
 	size_t scheme = strcspn(path, "/:");
 	bool relative = *path != '/' && (!scheme || strncmp(path + scheme, "://", 3) != 0) &&
-			strncmp(path, "code:", 5) != 0; /* no path: a name for people */
-	if (!*path) /* such as "$DATA" if it is not set: do not take the working directory */
+			strncmp(path, "code:", 5) != 0; /* "code:" and a name is no path */
+	if (!*path) /* as of an unset "$DATA": the working directory is not meant */
 		return fault_say(fault, -EINVAL, "the path of the dataset is empty");
 	if (relative && !getcwd(folder, sizeof(folder)))
 		return fault_say(fault, -errno, "cannot make %s an absolute path: %s", path,

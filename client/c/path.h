@@ -9,8 +9,9 @@
 
 #define PATH_WHOLE_MAX (2 * PATH_MAX)
 
-/* `path`, in the working directory if it is relative; `out` has PATH_WHOLE_MAX bytes. 0 or a
- * negative errno, explained in `fault`. */
+/* Write `path` as an absolute path, from the working directory if it is relative. URLs and names of
+ * code stay as they are. `out` has PATH_WHOLE_MAX bytes. 0 or a negative errno, explained in
+ * `fault`. */
 int path_whole(const char *path, char *out, struct fault *fault);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "client/c/clock.h"
 
-/* Attach where the caller is, on this connection. 0, also if that is behind the last epoch. */
+/* Attach where the caller is, on this connection. 0, also if the last epoch is over. */
 static int attach_again(struct stoker *stoker)
 {
 	struct message request, reply;
@@ -24,14 +24,15 @@ static int attach_again(struct stoker *stoker)
 	return 0;
 }
 
-/* Try once to connect, and to attach where the caller is. A daemon that is stopping makes no new
- * samples, so batches that are held stay as they are though their connection is closed. */
+/* Try once to connect and to attach where the caller is. This closes the old connection; held
+ * batches stay as they are, because a daemon that is stopping makes no samples any more. */
 static int try_once(struct stoker *stoker)
 {
 	int r = handle_open(stoker);
 	return r ? r : attach_again(stoker);
 }
 
+/* Sleep without the handle's lock. */
 static void pause_ms(struct stoker *stoker, int ms)
 {
 	pthread_mutex_unlock(&stoker->lock);
@@ -51,7 +52,7 @@ int recover_wait(struct stoker *stoker, int64_t until)
 				stoker->info.info.reconnects++;
 				return 0;
 			}
-			if (!resume_passes(r))
+			if (!resume_is_temporary(r))
 				return r;
 			resume_fail(resume);
 		}
@@ -84,7 +85,7 @@ static int move_to(struct stoker *stoker, uint64_t epoch, uint64_t position)
 	resume->epoch = epoch;
 	resume->position = position;
 	r = attach_again(stoker);
-	if (r == 0 || resume_passes(r))
+	if (r == 0 || resume_is_temporary(r))
 		return r;
 	const struct fault why = stoker->fault;
 	resume->epoch = was_epoch;
@@ -104,7 +105,7 @@ int recover_seek(struct stoker *stoker, uint64_t epoch, uint64_t position)
 				 (unsigned long long)epoch);
 	if (!resume->lost)
 		r = move_to(stoker, epoch, position);
-	if (r && resume_passes(r) && resume_lose(resume, r, &stoker->fault))
+	if (r && resume_is_temporary(r) && resume_lose(resume, r, &stoker->fault))
 		r = 0;
 	if (r == 0) { /* stoker_next() attaches there if the daemon is away */
 		resume->epoch = epoch;

@@ -8,6 +8,7 @@
 #include "client/c/clock.h"
 #include "proto/frame.h"
 
+/* Pauses between attempts: the first, and the longest. */
 #define FIRST_MS 50
 #define LAST_MS 1000
 
@@ -16,16 +17,17 @@ static bool starts_live(const struct message_attach *attach)
 	return text_equals(attach->start, "live");
 }
 
+/* Set the place at which the caller begins, and the end. */
 static void keep_place(struct resume *resume, const struct message_attach *attach,
 		       const struct message_attached *attached)
 {
 	bool live = starts_live(attach);
-	uint64_t ours =
-		attach->rank * attach->batch_size; /* offset of this rank in the global batch */
+	/* Offset of this rank in the global batch. */
+	uint64_t offset = attach->rank * attach->batch_size;
 	resume->epoch = live ? attached->epoch : attach->epoch;
 	resume->position = attach->position;
 	if (live)
-		resume->position = attached->position > ours ? attached->position - ours : 0;
+		resume->position = attached->position > offset ? attached->position - offset : 0;
 	resume->end = attach->epochs ? resume->epoch + attach->epochs : 0;
 }
 
@@ -43,12 +45,12 @@ int resume_keep(struct resume *resume, const struct message *attach,
 	resume->size = (size_t)size;
 	resume->limit_ms = limit_ms;
 	resume->inflight = attach->attach.inflight;
-	bool known = attached->dataset_fingerprint.size > 0;
+	bool has_fingerprint = attached->dataset_fingerprint.size > 0;
 	text_copy(resume->dataset, sizeof(resume->dataset),
-		  known ? attached->dataset_fingerprint : attach->attach.expect_dataset);
+		  has_fingerprint ? attached->dataset_fingerprint : attach->attach.expect_dataset);
 	text_copy(resume->names, sizeof(resume->names), attached->names_fingerprint);
-	memcpy(resume->pipeline, attached->pipeline_hash.data,
-	       32); /* the codec has checked its size */
+	/* The codec has checked its size. */
+	memcpy(resume->pipeline, attached->pipeline_hash.data, 32);
 	text_copy(resume->sampling, sizeof(resume->sampling), attached->sampling_hash);
 	keep_place(resume, &attach->attach, attached);
 	return 0;
@@ -78,7 +80,8 @@ int resume_attach(const struct resume *resume, struct decoder_memory *memory, st
 	attach->expect_names = (struct text){resume->names, strlen(resume->names)};
 	attach->expect_pipeline = (struct text){resume->pipeline, 32};
 	attach->expect_sampling = (struct text){resume->sampling, strlen(resume->sampling)};
-	attach->expect_description = (struct text){0}; /* a daemon that knows more has others */
+	/* A newer daemon digests more fields, so its digest may be another one. */
+	attach->expect_description = (struct text){0};
 	return 0;
 }
 
@@ -112,7 +115,7 @@ void resume_fail(struct resume *resume)
 	resume->pause_ms = 2 * resume->pause_ms < LAST_MS ? 2 * resume->pause_ms : LAST_MS;
 }
 
-bool resume_passes(int result)
+bool resume_is_temporary(int result)
 {
 	return result == -ENOENT || result == -ECONNRESET || result == -ESHUTDOWN ||
 	       result == -EBUSY || result == -ETIMEDOUT;

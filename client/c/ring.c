@@ -16,8 +16,8 @@ static const struct {
 	DTYPE_TABLE(DTYPE)};
 
 /* The fields that every ring has. */
-static const char *const names[] = {"image", "label", "index"};
-#define NAMES (sizeof(names) / sizeof(*names))
+static const char *const required[] = {"image", "label", "index"};
+#define REQUIRED (sizeof(required) / sizeof(*required))
 
 const struct ring_field *ring_find(const struct ring *ring, const char *name)
 {
@@ -34,7 +34,7 @@ void ring_deinit_fields(struct ring *ring)
 	ring->n_fields = 0;
 }
 
-/* The size of a number of this type, and its name as a literal; 0: not known. */
+/* Find a type: the bytes of a number, and the name as a literal. 0: the type is not known. */
 static uint32_t dtype_find(const char dtype[16], const char **dtype_out)
 {
 	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
@@ -45,8 +45,8 @@ static uint32_t dtype_find(const char dtype[16], const char **dtype_out)
 	return 0;
 }
 
-/* Bytes of a plain field's sample, of the smallest of a sized one, or those in front of the numbers
- * of a ragged one; UINT64_MAX: more than there can be. */
+/* Bytes of a sample of a plain field; of a sized field's smallest sample; of what stands before the
+ * numbers in a ragged field's sample. UINT64_MAX: too many to count. */
 static uint64_t field_bytes(const struct ring_field *field)
 {
 	uint64_t bytes = field->item;
@@ -60,7 +60,7 @@ static uint64_t field_bytes(const struct ring_field *field)
 	return bytes;
 }
 
-/* Has it two zeros, side by side, for a height and a width? */
+/* Has its shape exactly two zeros, side by side, for a height and a width? */
 static bool shape_is_sized(const struct ring_field *field)
 {
 	uint32_t zeros = 0, first = 0;
@@ -72,7 +72,7 @@ static bool shape_is_sized(const struct ring_field *field)
 	return zeros == 2 && field->shape[first + 1] == 0;
 }
 
-/* Check a field against the ring. NULL, or what is wrong with it. */
+/* Check the sizes of a field, and that it lies within the ring. NULL, or what is wrong with it. */
 static const char *field_check(const struct ring_field *field, const struct ring *ring,
 			       uint64_t header_bytes)
 {
@@ -92,15 +92,15 @@ static const char *field_check(const struct ring_field *field, const struct ring
 	return NULL;
 }
 
-/* Both are known to be within the ring. */
+/* Have two fields bytes in common? Both are known to lie within the ring. */
 static bool fields_overlap(const struct ring_field *a, const struct ring_field *b, uint32_t slots)
 {
 	return a->offset < b->offset + b->stride * slots &&
 	       b->offset < a->offset + a->stride * slots;
 }
 
-/* NULL, or what is wrong with a field beside those before it. */
-static const char *ring_check_field(const struct ring *ring, const struct ring_field *field)
+/* Check a field against those before it. NULL, or what is wrong with it. */
+static const char *field_check_overlap(const struct ring_field *field, const struct ring *ring)
 {
 	for (uint32_t i = 0; i < ring->n_fields; i++)
 		if (fields_overlap(&ring->fields[i], field, ring->slots))
@@ -108,7 +108,7 @@ static const char *ring_check_field(const struct ring *ring, const struct ring_f
 	return NULL;
 }
 
-/* The row of a field, as version 2 has it. */
+/* Copy the row of a field, in the form of version 2. */
 static struct segment_field row_at(const struct segment_header *header, uint32_t number)
 {
 	struct segment_field out = {.name = ""};
@@ -128,7 +128,8 @@ static struct segment_field row_at(const struct segment_header *header, uint32_t
 	return out;
 }
 
-static bool name_ends(const struct segment_header *header, const struct segment_field *row)
+/* Has the row a name, with a terminator within the room that its version gives it? */
+static bool row_has_name(const struct segment_header *header, const struct segment_field *row)
 {
 	size_t room = header->version > 1 ? SEGMENT_NAME_MAX : SEGMENT_NARROW_NAME;
 	return row->name[0] && memchr(row->name, 0, room);
@@ -144,7 +145,7 @@ static int ring_add_field(struct ring *out, const struct segment_header *header,
 				   .dims = row->dims,
 				   .stride = row->stride,
 				   .offset = row->offset};
-	if (!name_ends(header, row))
+	if (!row_has_name(header, row))
 		return fault_say(fault, -EPROTO, "the ring has a field without a valid name");
 	memcpy(field.name, row->name, sizeof(field.name));
 	field.item = dtype_find(row->dtype, &field.dtype);
@@ -158,7 +159,7 @@ static int ring_add_field(struct ring *out, const struct segment_header *header,
 		wrong = field_check(&field, out, header->header_bytes);
 	}
 	if (!wrong)
-		wrong = ring_check_field(out, &field);
+		wrong = field_check_overlap(&field, out);
 	if (wrong)
 		return fault_say(fault, -EPROTO, "the ring's field %s %s", field.name, wrong);
 	out->fields[out->n_fields++] = field;
@@ -178,14 +179,14 @@ static int ring_add_fields(struct ring *out, const struct segment_header *header
 		if (r)
 			return r;
 	}
-	for (size_t i = 0; i < NAMES; i++)
-		if (!ring_find(out, names[i]))
+	for (size_t i = 0; i < REQUIRED; i++)
+		if (!ring_find(out, required[i]))
 			return fault_say(fault, -EPROTO, "the ring has no field %s of a known type",
-					 names[i]);
+					 required[i]);
 	return 0;
 }
 
-/* Are the rows within the header, and this within `size` bytes? */
+/* Do the rows fit into the header, and the header into `size` bytes? */
 static bool header_fits(const struct segment_header *header, size_t size)
 {
 	const uint64_t bytes = header->header_bytes;
@@ -239,7 +240,8 @@ static int ring_read_header(struct ring *ring, uint64_t number, struct fault *fa
 	return r;
 }
 
-/* Without the seal the file could shrink, and reading a pixel would raise SIGBUS. */
+/* Check the seal and the size of a file. Without the seal it could shrink, and reading a pixel
+ * would raise SIGBUS. */
 static int ring_check_file(int fd, uint64_t bytes, struct fault *fault)
 {
 	struct stat status;
@@ -366,6 +368,6 @@ const void *ring_slot(const struct ring *ring, const char *name, const struct ri
 	const struct ring_field *field = ring_find(ring, name);
 	if (!field)
 		return NULL;
-	const struct ring_field own = ring_field_of(field, size);
-	return ring->data + own.offset + slot * own.stride;
+	const struct ring_field placed = ring_field_of(field, size);
+	return ring->data + placed.offset + slot * placed.stride;
 }

@@ -57,22 +57,24 @@ struct ring_size {
 	uint64_t height, width, origin;
 };
 
-/* Has it fields whose batches have several sizes? */
+/* Has the ring a field whose height and width differ from batch to batch? */
 bool ring_is_sized(const struct ring *ring);
-/* Are all sized fields of a batch that begins in slot `first` within their slots? */
+/* Does a batch of this size that begins in slot `first` fit into the slots of all sized fields? */
 bool ring_has_size(const struct ring *ring, const struct ring_size *size, uint32_t first);
-/* The field as it is in a batch: with its shape, and slot i at offset + i * stride. */
+/* The field as it is in a batch of this size: its shape has no zeros, and slot i is at
+ * offset + i * stride. */
 struct ring_field ring_field_of(const struct ring_field *field, const struct ring_size *size);
 
 /* The field of that name, or NULL; image, label and index are always there. */
 const struct ring_field *ring_find(const struct ring *ring, const char *name);
 
-/* The shape of the sample of a ragged field in a slot below slots, and its numbers; NULL: the
- * daemon has written a shape that does not fit. */
+/* The sample of a ragged field in a slot below `slots`: its shape, and its numbers as the result.
+ * NULL: the daemon has written a shape that does not fit. */
 const void *ring_ragged(const struct ring *ring, const struct ring_field *field, uint32_t slot,
 			uint64_t shape_out[SEGMENT_DIMS_MAX]);
 
-/* The array of one slot, of a batch that ring_has_size(); NULL if there is no such field. */
+/* The array of one slot; `size` is one that ring_has_size() accepts. NULL: there is no such field.
+ */
 const void *ring_slot(const struct ring *ring, const char *name, const struct ring_size *size,
 		      uint32_t slot);
 

@@ -28,13 +28,14 @@ void sent_fds_close(struct sent_fds *fds)
 		close(fds->fds[--fds->count]);
 }
 
-/* "s3://b/x" would be opened as a file, beneath a folder "s3:". */
+/* Is it a URL? open() would look for "s3://b/x" in a folder "s3:". */
 static bool is_url(const char *path)
 {
 	return strstr(path, "://");
 }
 
-/* Add what a key's path leads to. Returns its type; 0: it is left out. */
+/* Open a path, and add the descriptor's number under `key`. Returns the file's type; 0: left out.
+ */
 static mode_t sent_fds_add(struct sent_fds *fds, struct packer *packer, const char *key,
 			   const char *path)
 {
@@ -52,8 +53,8 @@ static mode_t sent_fds_add(struct sent_fds *fds, struct packer *packer, const ch
 	return stat.st_mode & S_IFMT;
 }
 
-/* Does a pattern of shards stand here? The folder that it begins at. */
-static bool pattern_folder(const char *path, char folder[PATH_MAX])
+/* Is the path a pattern of shards? Writes the folder that all its files lie below. */
+static bool find_pattern_folder(const char *path, char folder[PATH_MAX])
 {
 	size_t length = strcspn(path, "{*?[");
 	struct stat stat;
@@ -65,6 +66,7 @@ static bool pattern_folder(const char *path, char folder[PATH_MAX])
 	return true;
 }
 
+/* Add the folder of a pattern, and the kind if the map does not have it. */
 static void sent_fds_add_shards(struct sent_fds *fds, struct packer *packer, const char *path,
 				const char *kind, const char *folder)
 {
@@ -79,7 +81,7 @@ void sent_fds_add_dataset(struct sent_fds *fds, struct packer *packer, const cha
 			  const char *kind, const char *root, const char *labels)
 {
 	char folder[PATH_MAX];
-	if (pattern_folder(path, folder)) {
+	if (find_pattern_folder(path, folder)) {
 		sent_fds_add_shards(fds, packer, path, kind, folder);
 		return;
 	}
@@ -93,8 +95,8 @@ void sent_fds_add_dataset(struct sent_fds *fds, struct packer *packer, const cha
 		sent_fds_add(fds, packer, "labels_fd", labels);
 }
 
-/* The path of a sampler's list; false: it has none, or it stands in the sampler itself. */
-static bool list_path(const struct value *sampler, char path[PATH_MAX])
+/* Find the path of a sampler's list; false: there is no list, or the sampler contains it. */
+static bool find_list_path(const struct value *sampler, char path[PATH_MAX])
 {
 	for (uint32_t i = 0; i < value_count(sampler); i++) {
 		struct text key = value_key(sampler, i), text = value_text(value_at(sampler, i));
@@ -123,7 +125,7 @@ int sent_fds_add_sampler(struct sent_fds *fds, struct packer *packer, struct tex
 			pack_text(packer, value_key(sampler, i));
 			pack_value(packer, value_at(sampler, i));
 		}
-		if (list_path(sampler, path))
+		if (find_list_path(sampler, path))
 			sent_fds_add(fds, packer, "list_fd", path);
 		pack_map_end(packer, begin);
 	}

@@ -88,7 +88,7 @@ int user_keys_put(struct user_keys **keys, struct connection *connection, const 
 	bool whole = fresh && fresh->url && fresh->key && fresh->secret && fresh->token;
 	int r = whole ? user_keys_send(fresh, connection, fault)
 		      : fault_say(fault, -ENOMEM, "out of memory");
-	bool next = waits && connection->socket < 0 && resume_passes(r);
+	bool next = waits && connection->socket < 0 && resume_is_temporary(r);
 	if (r && !next) {
 		user_keys_free_one(fresh);
 		return r;

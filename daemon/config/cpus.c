@@ -6,7 +6,7 @@
 
 #include "base/quote.h"
 
-#define PROCESSORS_MAX (1u << 18)
+#define PROCESSORS_MAX (1u << 18) /* more than any kernel has */
 
 static int cpus_init(struct cpus *cpus, unsigned processors)
 {
@@ -41,7 +41,7 @@ int cpus_of_process(struct cpus *out)
 	return -EINVAL;
 }
 
-/* Take the number at the start of *text; -1 if there is none or it is too large. */
+/* Take the number at the start of *text, and move *text behind it; -1: none, or too large. */
 static long cpus_number(const char **text)
 {
 	long number = **text >= '0' && **text <= '9' ? 0 : -1;

@@ -24,8 +24,8 @@ struct cpus {
 
 /* The processors that the process may use. 0 or a negative errno. */
 int cpus_of_process(struct cpus *out);
-/* Parse numbers and ranges separated by commas; an empty text gives CPUS_NULL. 0, CPUS_E_BAD or
- * -ENOMEM. */
+/* Parse numbers and ranges separated by commas; no text gives CPUS_NULL. 0, CPUS_E_BAD or -ENOMEM.
+ */
 int cpus_parse(struct cpus *out, const char *text, struct fault *fault);
 void cpus_deinit(struct cpus *cpus); /* may be called twice, and on CPUS_NULL */
 

@@ -9,11 +9,11 @@
 #include "dataset/ending.h"
 #include "storage/local_watch.h"
 
-#define FOLDERS_MOST 16384 /* the daemon's user has some 10^5, for all of its programs */
+#define FOLDERS_MOST 16384 /* of some 10^5 watches that a user has for all programs */
 
 void folder_watch_init(struct folder_watch *watch)
 {
-	*watch = (struct folder_watch){.inotify = -1, .stirs = 1};
+	*watch = (struct folder_watch){.inotify = -1, .changes = 1};
 }
 
 void folder_watch_deinit(struct folder_watch *watch)
@@ -28,7 +28,7 @@ void folder_watch_break(struct folder_watch *watch)
 	atomic_store(&watch->broken, true);
 }
 
-/* The descriptor, made by the first who asks; -1: there is none to be had. */
+/* Get the descriptor of inotify, which the first call makes; -1: the kernel gives none. */
 static int folder_watch_open(struct folder_watch *watch)
 {
 	int inotify = atomic_load(&watch->inotify), none = -1;
@@ -53,6 +53,7 @@ void folder_watch_add(struct folder_watch *watch, const struct storage_folder *r
 		folder_watch_break(watch);
 }
 
+/* Note whether a picture's file was written in place; lost events may have been such. */
 static void folder_watch_take(struct folder_watch *watch, const struct inotify_event *event)
 {
 	bool write = event->mask & (IN_MODIFY | IN_CLOSE_WRITE);
@@ -60,7 +61,7 @@ static void folder_watch_take(struct folder_watch *watch, const struct inotify_e
 		atomic_store(&watch->written, true);
 }
 
-/* Some of what the kernel has to tell; false: nothing. */
+/* Read events, not all at once; false: there is none. */
 static bool folder_watch_read(struct folder_watch *watch)
 {
 	alignas(struct inotify_event) char events[4096];
@@ -73,7 +74,7 @@ static bool folder_watch_read(struct folder_watch *watch)
 		folder_watch_take(watch, event);
 		at += sizeof(*event) + event->len;
 	}
-	atomic_fetch_add(&watch->stirs, 1);
+	atomic_fetch_add(&watch->changes, 1);
 	return true;
 }
 
@@ -81,7 +82,7 @@ uint64_t folder_watch_begin(struct folder_watch *watch)
 {
 	while (folder_watch_read(watch))
 		;
-	return atomic_load(&watch->stirs);
+	return atomic_load(&watch->changes);
 }
 
 void folder_watch_end(struct folder_watch *watch, uint64_t begun)
@@ -92,5 +93,5 @@ void folder_watch_end(struct folder_watch *watch, uint64_t begun)
 bool folder_watch_is_calm(struct folder_watch *watch)
 {
 	return !atomic_load(&watch->broken) && !folder_watch_read(watch) &&
-	       atomic_load(&watch->calm) == atomic_load(&watch->stirs);
+	       atomic_load(&watch->calm) == atomic_load(&watch->changes);
 }

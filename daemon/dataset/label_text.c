@@ -4,18 +4,19 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Is it invisible beside a number: blanks, of Unicode, too, marks of no width and of byte order? */
+/* Is it a blank, also one of Unicode, a zero-width mark or a byte order mark? None of them can be
+ * seen beside a number. */
 static bool is_blank(const char *text, size_t size)
 {
-	static const char *const some[] = {
+	static const char *const blanks[] = {
 		"\xc2\xa0",	"\xc2\x85",	"\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9",
 		"\xe2\x80\xaf", "\xe2\x81\x9f", "\xe2\x81\xa0", "\xe3\x80\x80", "\xef\xbb\xbf"};
 	if (size == 1)
 		return *text == ' ' || (*text >= '\t' && *text <= '\r');
 	if (size == 3 && memcmp(text, "\xe2\x80", 2) == 0 && (uint8_t)text[2] <= 0x8F)
 		return true;
-	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
-		if (strlen(some[i]) == size && memcmp(text, some[i], size) == 0)
+	for (size_t i = 0; i < sizeof(blanks) / sizeof(*blanks); i++)
+		if (strlen(blanks[i]) == size && memcmp(text, blanks[i], size) == 0)
 			return true;
 	return false;
 }
@@ -41,7 +42,8 @@ void label_text_strip(const char **text, size_t *size)
 		*size -= blank;
 }
 
-static size_t digits_of(const char *text, const char *end)
+/* Number of digits at the start of a text. */
+static size_t count_digits(const char *text, const char *end)
 {
 	const char *at = text;
 	while (at < end && *at >= '0' && *at <= '9')
@@ -49,28 +51,28 @@ static size_t digits_of(const char *text, const char *end)
 	return (size_t)(at - text);
 }
 
-static const char *behind_sign(const char *text, const char *end)
+static const char *skip_sign(const char *text, const char *end)
 {
 	return text + (text < end && (*text == '-' || *text == '+'));
 }
 
-/* strtof() alone accepts "0x1p3", "inf", "nan". */
+/* Check by hand: strtof() would accept "0x1p3", "inf" and "nan", too. */
 bool label_text_is_number(const char *text, size_t size, bool *whole_out)
 {
 	const char *end = text + size;
 	bool whole = true;
-	text = behind_sign(text, end);
-	size_t digits = digits_of(text, end);
+	text = skip_sign(text, end);
+	size_t digits = count_digits(text, end);
 	text += digits;
 	if (text < end && *text == '.') {
-		size_t fraction = digits_of(++text, end);
+		size_t fraction = count_digits(++text, end);
 		text += fraction;
 		digits += fraction;
 		whole = false;
 	}
 	if (digits && text < end && (*text == 'e' || *text == 'E')) {
-		text = behind_sign(text + 1, end);
-		digits = digits_of(text, end);
+		text = skip_sign(text + 1, end);
+		digits = count_digits(text, end);
 		text += digits;
 		whole = false;
 	}

@@ -9,17 +9,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Cut blanks off both ends, those of Unicode and byte order marks, too. */
+/* Cut blanks off both ends, also those of Unicode, zero-width marks and byte order marks. */
 void label_text_strip(const char **text, size_t *size);
-/* Is it a decimal number, as it stands, and an integer? */
+/* Is the text a decimal number, with nothing around it? `whole_out`: has it no point and no
+ * exponent? */
 bool label_text_is_number(const char *text, size_t size, bool *whole_out);
-/* Does it look like several numbers, or like one with a comma: "1 0", "1,5", "1|0"? */
+/* Does the text look like several numbers, or like one with a comma: "1 0", "1,5", "1|0"? */
 bool label_text_is_several(const char *text, size_t size);
-/* Is it an object, as JSON and Python write it? */
+/* Is the text an object, as JSON and Python write it? */
 bool label_text_is_object(const char *text, size_t size);
-/* A list in brackets, as JSON, Python and NumPy write it: the text between them. */
+/* Is the text a list in brackets, as JSON, Python and NumPy write it? Then cut the brackets off. */
 bool label_text_is_list(const char **text, size_t *size);
-/* The next entry of such a text, without the blanks and commas around it; false: no more. */
+/* Take the next entry of the text of a list, without the blanks and commas around it; false: there
+ * is no further one. */
 bool label_text_next(const char **text, size_t *size, const char **entry_out,
 		     size_t *entry_size_out);
 

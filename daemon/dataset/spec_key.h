@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keys of a description: a row for each of DATASET_TABLE (proto/keys.h), with its member of
- * struct dataset_spec. Constants: any thread.
+ * Keys of a dataset's description: for each row of DATASET_TABLE (proto/keys.h) the member of
+ * struct dataset_spec that has its text. Constants: any thread.
  */
 #ifndef STOKER_DATASET_SPEC_KEY_H
 #define STOKER_DATASET_SPEC_KEY_H
@@ -12,9 +12,9 @@
 #include "dataset/dataset.h"
 
 struct spec_key {
-	const char *name, *kinds; /* kinds: of all that take it, with spaces between; "": any */
+	const char *name, *kinds; /* kinds: those that take the key, with spaces between; "": all */
 	size_t offset;
-	int place; /* in `places`, or -1 */
+	int place; /* number in dataset_spec's `places`, or -1: the key is no path */
 };
 
 enum {
@@ -25,12 +25,13 @@ enum {
 extern const struct spec_key spec_keys[SPEC_KEYS];
 #define SPEC_KEYS_END (spec_keys + SPEC_KEYS)
 
-/* The text of a key, or NULL; owned by the description. */
+/* The member that has the text of a key (NULL: not given); the description owns the text. */
 static inline char **spec_member(struct dataset_spec *spec, const struct spec_key *key)
 {
 	return (char **)((uintptr_t)spec + key->offset);
 }
 
+/* As spec_member(), to read. */
 static inline char *spec_text(const struct dataset_spec *spec, const struct spec_key *key)
 {
 	return *(char *const *)((uintptr_t)spec + key->offset);

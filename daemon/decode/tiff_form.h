@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The samples of a TIFF's pixels: how many, of how many bits, and what they are. Those forms that
- * Pillow reads as pictures of 8 bits, or as integers of 16, are known. Pure; knows no pixels.
+ * The samples of a TIFF's pixels: how many, of how many bits, and what they are. Accepts the forms
+ * that Pillow reads as pictures of 8 bits or as integers of 16, and wide ones. Pure; knows no
+ * pixels.
  */
 #ifndef STOKER_DECODE_TIFF_FORM_H
 #define STOKER_DECODE_TIFF_FORM_H
@@ -19,7 +20,7 @@ enum tiff_colours {
 	TIFF_PALETTE,
 	TIFF_CMYK,
 	TIFF_YCBCR, /* libtiff makes RGBA of it, since it may be subsampled */
-	TIFF_WIDE,  /* whatever they are: all samples as they are stored */
+	TIFF_WIDE,  /* samples of any meaning, as they are stored */
 };
 
 struct tiff_form {
@@ -34,11 +35,11 @@ struct tiff_form {
 	uint16_t *palette[3];
 };
 
-/* The form of the page that is open: 0, or DECODE_E_UNSUPPORTED, which says what it has. */
+/* Read the form of the open page. 0, or DECODE_E_UNSUPPORTED: the fault says what the page has. */
 int tiff_form_read(struct tiff_form *out, const struct tiff_file *source, TIFF *file,
 		   struct fault *fault);
 
-/* The form of a page that is to be read as wide pixels. As tiff_form_read(). */
+/* Read the form of a page whose pixels are wanted wide; returns as tiff_form_read(). */
 int tiff_form_read_wide(struct tiff_form *out, const struct codec_input *input, TIFF *file,
 			struct fault *fault);
 

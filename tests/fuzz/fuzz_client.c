@@ -26,14 +26,6 @@
 #define RING_BYTES (4 * SEGMENT_PAGE)
 #define HASH "0123456789abcdef0123456789abcdef"
 
-static void require(bool truth, const char *what)
-{
-	if (truth)
-		return;
-	perror(what);
-	abort();
-}
-
 static void fuzz_header(const uint8_t *data, size_t size)
 {
 	static uint8_t header[3 * SEGMENT_PAGE]; /* in version 2 not all of the first may be rows */

@@ -13,14 +13,6 @@
 #include "config/option.h"
 #include "tests/fuzz/fuzz.h"
 
-static void require(bool truth, const char *what)
-{
-	if (truth)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
 static int load(struct config *config, const void *data, size_t size)
 {
 	static int fd = -1;

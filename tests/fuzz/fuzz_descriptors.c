@@ -61,12 +61,6 @@ struct stream {
 	uid_t uid;
 };
 
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static void prepare(void)
 {
 	if (fixed.memory)

@@ -15,14 +15,6 @@
 
 #define PATH_SIZE 16
 
-static void require(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
-
 static void see_all(const struct kept_list *list)
 {
 	struct storage_entry entry;

@@ -10,12 +10,6 @@
 #include "proto/tables.h"
 #include "tests/fuzz/fuzz.h"
 
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 /* The reference, which has the whole stream: 1 and a frame, 0 none yet, -1 unusable. */
 static int next_plainly(const uint8_t *stream, size_t size, size_t *at, const uint8_t **frame,
 			size_t *frame_size)

@@ -9,14 +9,6 @@
 #include "dataset/shards/shard_guide.h"
 #include "tests/fuzz/fuzz.h"
 
-static void require(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
-
 FUZZ_TARGET(guide)
 {
 	const uint64_t shard_size = (uint64_t)1 << 20;

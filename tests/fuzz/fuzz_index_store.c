@@ -22,12 +22,6 @@
 static struct index_store_key key = {.samples = 1000};
 static struct index_store_until never = {UINT64_MAX};
 
-static void must(bool right)
-{
-	if (!right)
-		abort();
-}
-
 static void seal(uint8_t *file, size_t size)
 {
 	uint64_t bytes = size;

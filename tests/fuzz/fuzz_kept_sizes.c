@@ -12,14 +12,6 @@
 #include "survey/kept_sizes.h"
 #include "tests/fuzz/fuzz.h"
 
-static void require(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
-
 FUZZ_TARGET(kept_sizes)
 {
 	struct keep_head head = {.version = 1};

@@ -12,14 +12,6 @@
 #include "dataset/manifest.h"
 #include "tests/fuzz/fuzz.h"
 
-static void require(bool truth, const char *what)
-{
-	if (truth)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
 static struct index *parse(int fd, const struct row_format *format)
 {
 	struct index *index;

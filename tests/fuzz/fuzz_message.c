@@ -13,13 +13,6 @@
 
 #define CAPACITY (PROTO_FRAME_MAX + FRAME_HEAD)
 
-/* Ends the program: a finding of the fuzzer. */
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static void check_fault(const struct message_fault *fault)
 {
 	must(fault->code == ERROR_STRUCTURE || fault->code == ERROR_MESSAGE ||

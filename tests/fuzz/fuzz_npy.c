@@ -14,14 +14,6 @@
 
 #define MEMORY ((uint64_t)1 << 20)
 
-static void require(bool truth, const char *what)
-{
-	if (truth)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
 static void look(const struct dataset *dataset)
 {
 	uint8_t sum = 0;

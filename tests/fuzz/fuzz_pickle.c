@@ -10,14 +10,6 @@
 #include "dataset/arrays/pickle.h"
 #include "tests/fuzz/fuzz.h"
 
-static void require(bool truth, const char *what)
-{
-	if (truth)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
 /* One level: lists may hold themselves. */
 static void look(const struct pickle *pickle, const struct pickle_value *value)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A list of transforms as a client may send it, on a picture of any size: 16 bytes of sizes and
- * draws, then a msgpack map of transforms, dtype and layout. It is refused with a message, or a
- * picture goes through it: only the needed part is read, only the slot is written. FAULTS 42, 76,
- * 78.
+ * A list of transforms as a client may send it, on a picture of any size (FAULTS 42, 76, 78). The
+ * input is 16 bytes of sizes and draws, then a msgpack map of transforms, dtype and layout. The
+ * list is refused with a message, or makes an array of a picture; then it reads only the part that
+ * it asked for and writes only the slot.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,21 +18,15 @@
 #define HEAD 16
 #define SETTLED_WIDTH 33
 #define SETTLED_HEIGHT 41
-/* Needs and outputs that are larger are only drawn, not made. */
+/* Where the needed part or the array has more pixels, only the draws are tested. */
 #define PIXELS_MAX (1u << 18)
-
-/* Abort, which the fuzzer reports as a finding. */
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static struct text text_of(const struct value *map, const char *key)
 {
 	return value_text(value_get(map, key));
 }
 
+/* Put a made picture through the pipeline. */
 static void make(const struct pipeline *pipeline, const struct image *image,
 		 struct pipeline_scratch *scratch)
 {
@@ -45,14 +39,15 @@ static void make(const struct pipeline *pipeline, const struct image *image,
 	int r = pipeline_apply(pipeline, &filled, NULL, scratch, out, NULL);
 	must(r == 0 || r == -ENOMEM);
 	unsigned sum = 0;
-	for (size_t i = 0; r == 0 && i < bytes;
-	     i++) /* a sanitizer finds bytes that were not written */
+	/* A sanitizer finds bytes that were not written. */
+	for (size_t i = 0; r == 0 && i < bytes; i++)
 		sum += out[i];
 	must(sum <= bytes * 255);
 	free(pixels);
 	free(out);
 }
 
+/* Draw for one sample, and make it if it is small. */
 static void draw(const struct pipeline *pipeline, const uint8_t *head)
 {
 	static struct pipeline_scratch *scratch;
@@ -64,8 +59,8 @@ static void draw(const struct pipeline *pipeline, const uint8_t *head)
 	memcpy(&key.position, head + 4, sizeof(key.position));
 	memcpy(&key.epoch, head + 12, sizeof(key.epoch));
 	must(scratch || pipeline_scratch_new(&scratch) == 0);
-	bool settled = head[0] & 1 &&
-		       head[1] & 7; /* else the sample has a size that the pipeline does not know */
+	/* Else the sample has another size than the one that the pipeline was told. */
+	bool settled = head[0] & 1 && head[1] & 7;
 	int32_t width = settled ? SETTLED_WIDTH : edges[0] % 65500 + 1;
 	int32_t height = settled ? SETTLED_HEIGHT : edges[1] % 65500 + 1;
 	float box[4]; /* any numbers at all */

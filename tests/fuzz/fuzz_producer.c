@@ -63,13 +63,6 @@ struct script {
 	const uint8_t *at, *end;
 };
 
-/* Ends the program: a finding of the fuzzer. */
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static unsigned take(struct script *script)
 {
 	return script->at < script->end ? *script->at++ : 0;

@@ -19,12 +19,6 @@
 
 static const struct digest fingerprint;
 
-static void must(bool right)
-{
-	if (!right)
-		abort();
-}
-
 static uint64_t number(const uint8_t *at, size_t bytes)
 {
 	uint64_t out = 0;

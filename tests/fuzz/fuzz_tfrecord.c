@@ -18,14 +18,6 @@ struct bytes {
 	size_t size;
 };
 
-static void require(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
-
 static int fetch(void *context, uint64_t offset, size_t size, const uint8_t **out,
 		 struct fault *fault)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any text that a program gives as a resume token (FAULTS 90). The first byte chooses: 0 it is
- * JSON, and what is written of it is read as the same again; else a token, which is refused with
- * words, or asked for, compared with another description, and written so that it is read as the
- * same again.
+ * Any text that a program gives as a resume token (FAULTS 90). If the first byte is 0, the rest is
+ * JSON: what is read of it, written and read again is the same. Else the rest is a token. It is
+ * refused with a message; or it makes an ATTACH, is compared with a description, and gives a new
+ * token, which is the same after it was written and read again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,15 +15,7 @@
 
 #define HASH "0123456789abcdef0123456789abcdef"
 
-/* Ends the program: a finding of the fuzzer. */
-static void must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-/* What is read of a text, written again; NULL: it is no JSON, or nothing that a message can have.
- */
+/* Read JSON and write it again; NULL: it is no JSON, or has what no message can have. */
 static char *rewrite(const char *json)
 {
 	struct packer *packer = NULL;
@@ -46,6 +38,7 @@ static char *rewrite(const char *json)
 	return out;
 }
 
+/* Check that JSON written by us is read and written as the same text. */
 static void check_json(const char *json)
 {
 	char *once = rewrite(json);
@@ -57,13 +50,14 @@ static void check_json(const char *json)
 	free(twice);
 }
 
+/* Check that a result is 0 or the one allowed, with a message. */
 static void check_fault(int r, int wanted, const struct fault *fault)
 {
 	must(r == 0 || r == wanted);
 	must(r == 0 || fault->text[0] != '\0');
 }
 
-/* What is written of a token is read as the same again. */
+/* Check that a token can be written and read again. */
 static void check_written(const struct token *made)
 {
 	struct token again;
@@ -75,8 +69,8 @@ static void check_written(const struct token *made)
 	free(once);
 }
 
-/* Attach with it, and go on with the token that comes of this. */
-static void follow(const struct token *token)
+/* Attach with a token, and make the next token of it. */
+static void attach_with(const struct token *token)
 {
 	struct message attach = message_init(MESSAGE_ATTACH);
 	struct message attached = message_init(MESSAGE_ATTACHED);
@@ -103,7 +97,7 @@ static void check_token(const char *json)
 	int r = token_read(&token, json, &fault);
 	check_fault(r, -EINVAL, &fault);
 	if (r == 0)
-		follow(&token);
+		attach_with(&token);
 	token_deinit(&token);
 }
 

@@ -108,7 +108,7 @@ static void *train(void *argument)
 	return NULL;
 }
 
-/* Take batches until the end, or so many; the first one is kept all the time. */
+/* Take this many batches (0: all of both epochs). The first one is held until the end. */
 static void read_batches(struct stoker *stoker, uint64_t batches)
 {
 	const struct stoker_batch *kept = NULL, *batch;

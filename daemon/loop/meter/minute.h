@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last minute of a reader, second by second: what was delivered to it, and which part of the
- * second its trainer waited for samples. Arithmetic; any thread.
+ * The last minute of a reader, second by second: how many samples were delivered to it, and what
+ * share of the second its trainer waited for them. Arithmetic; any thread.
  */
 #ifndef STOKER_LOOP_METER_MINUTE_H
 #define STOKER_LOOP_METER_MINUTE_H
@@ -15,15 +15,16 @@ struct minute {
 		uint32_t delivered; /* samples */
 		float waited;	    /* share of the second, 0 to 1 */
 	} seconds[MINUTE_SECONDS];
-	uint64_t count; /* of all seconds, of which the last MINUTE_SECONDS are kept */
+	uint64_t count; /* seconds added so far, of which the last MINUTE_SECONDS are kept */
 };
 
-/* `waited` is held to 0 to 1. */
+/* Add a second; `waited` is clamped to 0 to 1. */
 void minute_add(struct minute *minute, uint64_t delivered, double waited);
+/* Number of seconds that are kept. */
 unsigned minute_kept(const struct minute *minute);
-/* The second `i` of those that are kept, 0 the oldest. */
+/* Second `i` of those that are kept; 0 is the oldest. */
 const struct minute_second *minute_second(const struct minute *minute, unsigned i);
-/* Mean of what was waited, 0 to 1; -1: no second has gone by. */
+/* Mean share that the trainer waited, 0 to 1; -1: no second has been added. */
 double minute_waited(const struct minute *minute);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Headers of an HTTP response that describe an object: the lines are taken one by one, as they
- * come, and may be anything. Pure; any thread. Knows no socket and no library.
+ * Headers of an HTTP response that describe an object, parsed line by line as they come; a line may
+ * have any bytes. Pure; any thread. Knows no socket and no library.
  */
 #ifndef STOKER_STORAGE_REMOTE_RESPONSE_H
 #define STOKER_STORAGE_REMOTE_RESPONSE_H
@@ -25,12 +25,13 @@ struct response {
 	struct digest tag;	     /* of a strong ETag */
 	uint64_t retry_after;	     /* seconds; 0: not said */
 	char type[RESPONSE_TEXT_MAX + 1];   /* Content-Type */
-	char region[RESPONSE_TEXT_MAX + 1]; /* of an S3 bucket, if it is another one */
+	char region[RESPONSE_TEXT_MAX + 1]; /* of an S3 bucket, if the request named another one */
 };
 
-/* Take one line of the head; a status line begins a response again. */
+/* Take one line of the head. A status line clears the response: it begins another. */
 void response_take(struct response *response, const char *line, size_t size);
-/* The version of an object of `size` bytes, or STORAGE_E_READ: nothing tells its versions apart. */
+/* Make the version of an object of `size` bytes. 0, or STORAGE_E_READ: no header tells its versions
+ * apart. */
 int response_version(const struct response *response, uint64_t size, struct storage_version *out,
 		     struct fault *fault);
 

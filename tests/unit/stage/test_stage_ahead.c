@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is fetched at the same time, or before anybody asks for it. */
+/* The stage under several fetches of one item at once, and under fetches ahead of the readers. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,19 +7,21 @@
 #include "fixture.h"
 #include "tests/unit/test.h"
 
-static atomic_uint flying, most;
+/* Threads that fetch the item now, and the most at once. */
+static atomic_uint fetching, fetching_most;
 
-static void *fly(void *context)
+/* Fetch the item, or find it after another thread has fetched it. */
+static void *fetch_or_wait(void *context)
 {
 	struct stage_set *set = context;
 	struct stage_item item = item_of("a", 1, 1);
 	if (stage_claim_fetch(stage, &item.object)) {
-		unsigned now = atomic_fetch_add(&flying, 1) + 1;
-		if (now > atomic_load(&most))
-			atomic_store(&most, now);
+		unsigned now = atomic_fetch_add(&fetching, 1) + 1;
+		if (now > atomic_load(&fetching_most))
+			atomic_store(&fetching_most, now);
 		if (!found(set, "a", 1, 1))
 			keep(set, "a", 1, 1);
-		atomic_fetch_sub(&flying, 1);
+		atomic_fetch_sub(&fetching, 1);
 		stage_end_fetch(stage, &item.object);
 	} else {
 		assert_true(found(set, "a", 1, 1));
@@ -27,31 +29,31 @@ static void *fly(void *context)
 	return NULL;
 }
 
-static void test_flights(void **state)
+static void test_one_thread_fetches_an_item(void **state)
 {
 	(void)state;
 	pthread_t threads[8];
 	begin(100 * BLOCK);
 	struct stage_set *set = set_new(1);
 	for (size_t i = 0; i < 8; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, fly, set), 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, fetch_or_wait, set), 0);
 	for (size_t i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
-	assert_int_equal(most, 1);
+	assert_int_equal(fetching_most, 1);
 	assert_int_equal(stage_totals(stage).fetched_bytes, 16);
 	stage_set_close(set);
 	stage_free(stage);
 }
 
-/* An item of so many bytes that nobody has read yet. */
-static bool fetch_ahead(struct stage_set *set, uint64_t number, uint64_t size, bool came)
+/* Fetch an item of so many bytes ahead, if the stage allows it; `arrives`: the fetch succeeds. */
+static bool fetch_ahead(struct stage_set *set, uint64_t number, uint64_t size, bool arrives)
 {
 	const struct stage_use use = {.set = set, .sample = number};
 	struct stage_item item = item_of("a", number, 1);
 	struct buffer bytes = {calloc(1, size), size, size, 0};
 	bool booked = stage_book_ahead(&use, &item, size, SECOND);
 	if (booked)
-		stage_keep_ahead(&use, &item, size, came ? &bytes : NULL, SECOND);
+		stage_keep_ahead(&use, &item, size, arrives ? &bytes : NULL, SECOND);
 	free(bytes.data);
 	return booked;
 }
@@ -66,9 +68,9 @@ static enum stage_found look_for(struct stage_set *set, uint64_t number)
 	return found;
 }
 
-/* What is fetched ahead takes room that there is, gives back what did not come, is no hit when it
- * is read first, and is not much more than what is read. */
-static void test_ahead(void **state)
+/* A failed fetch gives its room back; the first read of an item fetched ahead is no hit; so many
+ * bytes may be fetched ahead and not read, 8 MiB at first. */
+static void test_fetch_ahead(void **state)
 {
 	(void)state;
 	const uint64_t mib = 1 << 20, first = 8;
@@ -90,7 +92,7 @@ static void test_ahead(void **state)
 	stage_free(stage);
 }
 
-static void test_ahead_without_room(void **state)
+static void test_fetch_ahead_stops_when_full(void **state)
 {
 	(void)state;
 	begin(10 * BLOCK);
@@ -103,8 +105,9 @@ static void test_ahead_without_room(void **state)
 	stage_free(stage);
 }
 
-/* Of what nobody has read yet only a part of the budget makes anything give way. */
-static void test_ahead_of_what_is_kept(void **state)
+/* Items fetched ahead may replace kept ones only while those that nobody has read yet are a small
+ * part of the budget. */
+static void test_fetch_ahead_replaces_a_part(void **state)
 {
 	(void)state;
 	begin(64 * BLOCK);
@@ -113,7 +116,7 @@ static void test_ahead_of_what_is_kept(void **state)
 		keep(old, "old", i, 1);
 	stage_set_close(old);
 	struct stage_set *set = set_new(1);
-	assert_true(fetch_ahead(set, 0, 100, false)); /* it came to nothing */
+	assert_true(fetch_ahead(set, 0, 100, false)); /* the fetch failed: its room is free again */
 	for (uint64_t i = 0; i < 6; i++)
 		assert_true(fetch_ahead(set, i, 100, true) == (i < 4));
 	assert_true(look_for(set, 0) == STAGE_FRESH);
@@ -121,9 +124,9 @@ static void test_ahead_of_what_is_kept(void **state)
 	assert_false(fetch_ahead(set, 5, 100, true));
 	struct stage_item item = item_of("a", 1, 1);
 	stage_remove(stage, &item);
-	assert_true(fetch_ahead(set, 5, 100, true)); /* where there is room */
+	assert_true(fetch_ahead(set, 5, 100, true)); /* in the free room */
 	assert_false(fetch_ahead(set, 6, 100, true));
-	keep(set, "a", 7, 1); /* what is read makes room as ever */
+	keep(set, "a", 7, 1); /* a fetch for a reader replaces as ever */
 	assert_true(look_for(set, 7) == STAGE_KEPT);
 	stage_set_close(set);
 	stage_free(stage);
@@ -132,10 +135,10 @@ static void test_ahead_of_what_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_flights, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ahead_without_room, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ahead_of_what_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_thread_fetches_an_item, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fetch_ahead, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fetch_ahead_stops_when_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fetch_ahead_replaces_a_part, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Chains of jobs: each job has the bytes that it would have alone, whatever the source and whoever
- * is beside it; the sums are Pillow's.
+ * Chains of jobs: each job writes the bytes that it would write alone, from any source and beside
+ * any other jobs. Checksums are of pixels that Pillow made.
  */
 #include "tests/unit/work/fixture.h"
 
@@ -20,10 +20,11 @@ static const struct value large = LIST(NAMED("RandomCrop", KEY("size", UINT(60))
 static const struct value rgba = LIST(NAMED("Resize", KEY("size", LIST(UINT(OUT), UINT(OUT)))),
 				      NAMED("ImageDataGenerator", KEY("color_mode", TEXT("rgba"))));
 
-/* How the pixels come. */
+/* Sources of pixels: a file, the picture cache, the picture store, an array. */
 enum way { FROM_FILE, FROM_MEMORY, FROM_DISK, FROM_ARRAY, WAYS };
 
-static void keep(struct work *work, struct job_recipe recipe)
+/* Make all samples once while the workers are idle, which is when pictures are kept. */
+static void keep_all(struct work *work, struct job_recipe recipe)
 {
 	struct slot_memory slot;
 	work->kit.idle = true;
@@ -32,7 +33,7 @@ static void keep(struct work *work, struct job_recipe recipe)
 	work->kit.idle = false;
 }
 
-/* Let the samples come in this way from now on, and say where from. */
+/* Serve all samples from this source from now on. Returns the keeper that a recipe needs for it. */
 static struct keeper prepare(struct work *work, enum way way)
 {
 	static const enum source_kind kinds[] = {SOURCE_FILE, SOURCE_KEPT, SOURCE_STORED,
@@ -44,7 +45,7 @@ static struct keeper prepare(struct work *work, enum way way)
 	struct job_recipe recipe = work->recipe;
 	if (way == FROM_MEMORY || way == FROM_DISK)
 		recipe = work_keeping(work, way == FROM_DISK);
-	keep(work, recipe);
+	keep_all(work, recipe);
 	assert_int_equal(work_source(work, &recipe, 0), kinds[way]);
 	return recipe.keeper;
 }
@@ -112,7 +113,8 @@ static void test_each_source_gives_the_formula(void **state)
 	}
 }
 
-/* Of Image.frombytes("RGB", (40, 30), formula).resize((16, 12), Image.BILINEAR): zlib.crc32(). */
+/* The sums are zlib.crc32() of what Pillow makes of the formula's pixels:
+ * Image.frombytes("RGB", (40, 30), formula).resize((16, 12), Image.BILINEAR). */
 static void test_a_resize_is_pillows(void **state)
 {
 	static const uint32_t sums[] = {0x0F97BEDE, 0x747DDD55, 0xF63A81E5, 0x7C0E0B36};
@@ -152,7 +154,8 @@ static void test_views(void **state)
 	}
 }
 
-/* -- several ------------------------------------------------------------------------------ */
+/* -- chains of several jobs
+ * ------------------------------------------------------------------------------ */
 
 static void test_a_chain_has_the_bytes_of_each(void **state)
 {
@@ -182,7 +185,7 @@ static void test_a_chain_has_the_bytes_of_each(void **state)
 	free(slots);
 }
 
-/* A job that cannot be made is one job's matter. */
+/* A job that fails does not touch the other jobs of its chain. */
 static void test_one_of_a_chain_fails(void **state)
 {
 	struct work *work = *state;
@@ -208,7 +211,7 @@ static void test_one_of_a_chain_fails(void **state)
 	free(slots);
 }
 
-/* Where no job can be made, nothing is read in place of what is kept. */
+/* If all jobs of a chain fail on a kept picture, the file is not read instead. */
 static void test_all_of_a_chain_fail(void **state)
 {
 	struct work *work = *state;
@@ -226,6 +229,7 @@ static void test_all_of_a_chain_fail(void **state)
 	}
 }
 
+/* Check that both jobs of a chain fail in this way, with these words. */
 static void check_bad(struct work *work, enum job_outcome outcome, const char *words)
 {
 	struct slot_memory *slots = calloc(2, sizeof(*slots));
@@ -276,8 +280,8 @@ static struct job_recipe draft_recipe(struct work *work, const struct value *lis
 	return recipe;
 }
 
-/* Jobs that need other scales decode for themselves; a picture that is kept at another scale does
- * not do. Their bytes are those without anything kept. */
+/* Jobs of a chain that need different scales do not share a decode, and a picture that is kept at
+ * another scale is not used: the bytes are those of jobs for which nothing is kept. */
 static void test_other_scales(void **state)
 {
 	struct work *work = *state;
@@ -289,15 +293,17 @@ static void test_other_scales(void **state)
 	const struct job_recipe halved = draft_recipe(work, &half, (struct keeper){0});
 	make_alone(work, &quarter, 3, 100, &plain[0]);
 	make_alone(work, &halved, 3, 101, &plain[1]);
-	for (int disk = 0; disk < 3; disk++) {
-		struct keeper keeper = work_keeping(work, disk > 0).keeper;
-		if (disk == 2)
+	/* Kept are: nothing; the smaller scale, in memory and on disk; the larger, on disk alone.
+	 */
+	for (int round = 0; round < 3; round++) {
+		struct keeper keeper = work_keeping(work, round > 0).keeper;
+		if (round == 2)
 			work_use_no_memory(work);
 		const struct job_recipe a = draft_recipe(work, &smaller, keeper);
 		const struct job_recipe b = draft_recipe(work, &half, keeper);
 		const struct job_recipe *const recipes[2] = {&a, &b};
-		if (disk)
-			keep(work, disk == 1 ? a : b);
+		if (round)
+			keep_all(work, round == 1 ? a : b);
 		link_jobs(jobs, slots, recipes, 2, 3);
 		work_run(work, &jobs[0]);
 		assert_true(jobs[0].outcome == JOB_DONE && jobs[1].outcome == JOB_DONE);
@@ -305,9 +311,9 @@ static void test_other_scales(void **state)
 		assert_memory_equal(slots[0].image, plain[0].image, bytes_of(&a));
 		assert_memory_equal(slots[1].image, plain[1].image, bytes_of(&b));
 		job_free(&jobs[0]);
-		make_alone(work, disk == 1 ? &b : &a, 3, 0, &slots[0]);
-		assert_memory_equal(slots[0].image, plain[disk == 1].image,
-				    bytes_of(disk == 1 ? &b : &a));
+		make_alone(work, round == 1 ? &b : &a, 3, 0, &slots[0]);
+		assert_memory_equal(slots[0].image, plain[round == 1].image,
+				    bytes_of(round == 1 ? &b : &a));
 		decoder_end(work->kit.decoder);
 		while (work->disk->pictures)
 			picture_store_drop(work->disk);
@@ -344,8 +350,8 @@ static void test_a_jpeg_is_libjpegs(void **state)
 
 /* -- alpha -------------------------------------------------------------------------------- */
 
-/* Kept pixels have no alpha: a job that takes it has its file. Of a picture without alpha they
- * do. */
+/* Kept pixels have no alpha, so a job that needs alpha reads the file, unless the picture has no
+ * alpha. */
 static void test_alpha_needs_the_file(void **state)
 {
 	struct work *work = *state;
