@@ -4,13 +4,13 @@ counts those that say what to do.
 
     tests/messages.py            how many there are, and the share that says what to do
     tests/messages.py --list     each: "c" by another, "-" does not, "n" has no remedy
-    tests/messages.py --open     only those that do not
+    tests/messages.py --open     only those that do not; fails if there is one
 
 A message says what to do if it names what is right (a range, a limit, a form), or another way. That
 is found by words, so the count is a guide and no proof. So does one that another message carries
 and adds what to do to (CARRIED), and one that ends in the system's own reason. Protocol violations
 of a peer are left out: a user can do nothing about them but update, which docs/reference/errors.md
-says. By hand.
+says. `make test` runs it with --open.
 """
 
 import ast
@@ -22,6 +22,11 @@ ROOT = Path(__file__).resolve().parents[1]
 # Not log_info(), and in Python no info(): they say how it is.
 C_CALL = re.compile(r"\b(?:fault_say|log_(?:user|error|warning))\b|\bfprintf\(stderr,")
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+# Words that stand apart from the call: a macro's, a format's of the file or of the function.
+APART = r'((?:\s|\\\n|"(?:[^"\\]|\\.)*")+)'
+MACRO = re.compile(r"^#define ([A-Z][A-Z0-9_]+)\s+" + APART + "$", re.MULTILINE)
+FORMAT = re.compile(r"^static const char (\w+)\[\] =" + APART + ";", re.MULTILINE)
+OWN_FORMAT = re.compile(r"^\tstatic const char (\w+)\[\] =" + APART + ";", re.MULTILINE)
 LOGS = {"warning", "error"}
 REMEDY = re.compile(
     r"\b(use|give|gives?|add|set|take|try|start|leave|make|write|check|see|ask|raise|install|"
@@ -43,26 +48,36 @@ NONE = re.compile(r"^out of memory|: out of memory$|was cancelled$|is about to s
                   r"^nobody wants it|not looked ahead any|trying again|asking again$|"
                   r"attaching again|resuming at|waiting up to|stops at once$|were left out$|"
                   r"(%s|min) left$|^of %llu files|goes on there$|"
-                  r"^decoder_\w+\(\)|has no attribute")
+                  r"^decoder_\w+\(\)|has no attribute|the template has ended$|^there is no Subset$|"
+                  r"their program has ended$|is it stopped\?$")
 
 # Conditions of fault_say() whose words BAD_SAMPLE carries, with what error_remedy() says behind.
 # Those of files in index-dir: "the others will be built again: %s".
 CARRIED = re.compile(r"(?:fault|why), (?:DECODE_E_CORRUPT|DATASET_E_READ|STORAGE_E_READ|"
-                     r"INDEX_STORE_E_DAMAGED|INDEX_STORE_E_OTHER)\b|\bwhy\.text\b")
+                     r"INDEX_STORE_E_DAMAGED|INDEX_STORE_E_OTHER)\b|\bwhy\.text\b|&out->why\b")
 # The reason is the system's own (strerror), or another message's.
 REASON = re.compile(r"^cannot .*%s[ :]*\.?( to the daemon's user)?$|^no random numbers|"
-                    r"[:;] (%s|\{\})(: %s)?$")
+                    r"[:;] (%s|\{\})(: '?%s'?)?$|came within \{\} s\{\}$")
 
 
-def of_c(path, text):
+def with_words(call, words):
+    """A call with the texts of macros and formats in place of their names."""
+    return re.sub(r'"(?:[^"\\]|\\.)*"|\b[A-Za-z_]\w*\b',
+                  lambda match: words.get(match[0], match[0]), call)
+
+
+def of_c(text, macros):
     """(line, message, is it carried?) of each call in a C file that has a text."""
+    words = {**macros, **dict(FORMAT.findall(text))}
     for match in C_CALL.finditer(text):
         depth, at = 0, text.find("(", match.start())
         for end in range(at, len(text)):
             depth += {"(": 1, ")": -1}.get(text[end], 0) if text[end] in "()" else 0
             if depth == 0:
                 break
-        call = re.sub(r"/\*.*?\*/", "", text[at:end], flags=re.DOTALL)
+        own = OWN_FORMAT.findall(text, text.rfind("\n}\n", 0, at) + 1, at)
+        call = with_words(re.sub(r"/\*.*?\*/", "", text[at:end], flags=re.DOTALL),
+                          {**words, **dict(own)})
         # Texts side by side are one; those of further arguments are not.
         said = " ".join(TEXT.findall(re.sub(r'(?<!\\)"\s+"', "", call))).strip()
         if len(said.split()) > 2 and "LOG_LEVEL_INFO" not in call:
@@ -85,7 +100,7 @@ def literal(node):
     return None
 
 
-def of_python(path, text):
+def of_python(text, _macros):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             call, kind = node.exc, getattr(node.exc.func, "id", "")
@@ -105,11 +120,14 @@ def of_python(path, text):
 
 def messages():
     """(file, line, message, is it carried?), in their order."""
+    macros = {name: words.replace("\\\n", "") for top in ("daemon", "client/ctl", "proto")
+              for path in (ROOT / top).rglob("*.[ch]")
+              for name, words in MACRO.findall(path.read_text(encoding="utf-8"))}
     for top, ending, find in (("daemon", "*.c", of_c), ("client/ctl", "*.c", of_c),
                               ("client/python/stoker", "*.py", of_python)):
         for path in sorted((ROOT / top).rglob(ending)):
             text = path.read_text(encoding="utf-8")
-            for line, said, carried in find(path, text):
+            for line, said, carried in find(text, macros):
                 yield str(path.relative_to(ROOT)), line, " ".join(said.split()), carried
 
 
@@ -121,6 +139,7 @@ def mark(said, carried):
 
 
 def main():
+    assert mark("the disk is full", False) == "-"  # it can fail
     found = [(place, line, said, mark(said, carried)) for place, line, said, carried in messages()]
     for top in ("daemon", "client/ctl", "client/python"):
         marks = [each for place, _, _, each in found if place.startswith(top)]
@@ -131,7 +150,8 @@ def main():
     for place, line, said, each in found:
         if "--list" in sys.argv or ("--open" in sys.argv and each == "-"):
             print(f"{each} {place}:{line}: {said}")
+    return "--open" in sys.argv and any(each == "-" for _, _, _, each in found)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

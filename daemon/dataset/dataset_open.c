@@ -56,7 +56,8 @@ static int dataset_check_reach(const struct dataset_spec *spec, struct fault *fa
 		if (error == -EXDEV)
 			return fault_say(fault, DATASET_E_PERMISSION,
 					 "cannot open the dataset %s: " STORAGE_LEADS_OUT
-					 " (dataset-root)",
+					 " (dataset-root): give a path below one, or ask "
+					 "the administrator for another line",
 					 quote_text(&quote, place.path));
 		if (error == -ENOSYS || error == -EPERM)
 			return fault_say(fault, DATASET_E_OPEN, STORAGE_LACKS_OPENAT2 " (%s)",

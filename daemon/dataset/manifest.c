@@ -21,14 +21,14 @@
 static const char *manifest_check_path(const char *path, size_t size)
 {
 	if (size == 0)
-		return "the path is empty";
+		return "the path is empty: name a file, or leave the row out";
 	if (size >= INDEX_PATH_MAX)
-		return "the path is longer than 4095 bytes";
+		return "the path is longer than 4095 bytes: shorten it";
 	if (path[0] == '/')
 		return "the path is absolute, and not below the dataset's root (root tells where "
 		       "that is)";
 	if (path[size - 1] == '/')
-		return "the path is a folder, because it ends in a slash";
+		return "the path is a folder, because it ends in a slash: name a file";
 	long depth = 0;
 	for (size_t at = 0; at < size;) {
 		size_t end = at;
@@ -36,13 +36,13 @@ static const char *manifest_check_path(const char *path, size_t size)
 			end++;
 		size_t part = end - at;
 		if (part > 255)
-			return "a name in the path is longer than 255 bytes";
+			return "a name in the path is longer than 255 bytes: shorten it";
 		if (part == 2 && memcmp(path + at, "..", 2) == 0)
 			depth--;
 		else if (part > 0 && !(part == 1 && path[at] == '.'))
 			depth++;
 		if (depth < 0)
-			return "the path leads out of the dataset's root";
+			return "the path leads out of the dataset's root: give a root above it";
 		at = end + 1;
 	}
 	return NULL;

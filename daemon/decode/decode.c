@@ -200,7 +200,7 @@ static int decoder_check_form(struct decoder *decoder, struct fault *fault)
 	if (r == 0 && wanted->channels && wanted->channels != header->form.channels)
 		return fault_say(fault, DECODE_E_UNSUPPORTED,
 				 "it has %u channels a pixel, and the pictures of this stream have "
-				 "%u (ReadAs)",
+				 "%u (ReadAs): convert it, or leave it out",
 				 header->form.channels, wanted->channels);
 	wanted->channels = header->form.channels;
 	return r;

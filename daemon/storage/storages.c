@@ -26,7 +26,7 @@ struct storage_counts storage_counts(void)
 	return transfer_counts();
 }
 
-#define NO_STORAGE "the path is not absolute"
+#define NO_STORAGE "the path is not absolute, and no URL that is read: give an absolute path"
 
 const struct storage *storage_of(const char *path)
 {

@@ -97,7 +97,7 @@ static int mask_check_ids(const struct job *job, uint64_t sample, const struct i
 				return fault_say(fault, DECODE_E_UNSUPPORTED,
 						 "the mask's pixel (%d, %d) has the id %d, which "
 						 "is not in the row's " COLUMN_SEGMENTS
-						 ": is it the mask of another picture?",
+						 ": name the mask of this picture, or add the id",
 						 x, y, id);
 			known = id;
 		}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Credentials of S3 that the daemon asks for: of a web identity, a container, an instance; new ones
-before the old ones expire; and what is said where there are none."""
+"""The daemon's sources of credentials for S3: a web identity, a container, an instance. It takes
+new ones before the old ones expire, and says why if it gets none."""
 
 import time
 
@@ -21,7 +21,8 @@ def environment(server, keys, source, folder, **more):
 
 
 def signers(server):
-    """The access keys of the requests so far, in their order."""
+    """The access keys that signed the requests so far, in order, without repeats side by side;
+    "nobody": a request without a signature."""
     seen = []
     for _, headers in list(server.requests):
         name = headers.get("authorization", "Credential=nobody/").split("Credential=")[1]
@@ -34,8 +35,8 @@ def signers(server):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_source(spawn, shards, tmp_path, reference, source):
-    """Requests are signed by its keys, which the log, an error or a counter never have."""
+def test_requests_are_signed_by_the_source(spawn, shards, tmp_path, reference, source):
+    """And no log, error or counter contains its secrets."""
     with Objects(shards, bucket="b") as server, Keys() as keys:
         daemon = spawn(fetchers=4, environment=environment(server, keys, source, tmp_path))
         assert digests(daemon, f"s3://b/{PATTERN}") == reference
@@ -46,8 +47,8 @@ def test_a_source(spawn, shards, tmp_path, reference, source):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_new_ones_before_they_expire(spawn, shards, tmp_path, source):
-    """While a dataset is open."""
+def test_credentials_are_renewed_before_they_expire(spawn, shards, tmp_path, source):
+    """Also while a dataset is open."""
     with Objects(shards, bucket="b") as server, Keys() as keys:
         keys.lifetime = 2
         daemon = spawn(environment=environment(server, keys, source, tmp_path))
@@ -63,8 +64,8 @@ def test_new_ones_before_they_expire(spawn, shards, tmp_path, source):
 
 
 @pytest.mark.parametrize("status", [400, 403])
-def test_expired_before_their_time(spawn, shards, tmp_path, reference, status):
-    """A server that says so is asked again, with others; those of a profile are read again."""
+def test_credentials_that_the_server_calls_expired(spawn, shards, tmp_path, reference, status):
+    """The request is sent again with new credentials; a profile is read again for them."""
     with Objects(shards, bucket="b") as server, Keys() as keys:
         server.expired, server.expired_status = {"AKID0"}, status
         daemon = spawn(environment=environment(server, keys, "metadata", tmp_path))
@@ -87,8 +88,8 @@ def test_expired_before_their_time(spawn, shards, tmp_path, reference, status):
         assert "have expired" in refusal(daemon, f"s3://b/{PATTERN}")
 
 
-def test_metadata_that_is_gone(spawn, shards, tmp_path):
-    """Is a failure where it was there before: nothing is asked for without a signature."""
+def test_metadata_that_stops_answering(spawn, shards, tmp_path):
+    """If it gave credentials before, this is an error: no request goes out without a signature."""
     with Objects(shards, bucket="b") as server, Keys() as keys:
         keys.lifetime = 2
         daemon = spawn(environment=environment(server, keys, "metadata", tmp_path))
@@ -106,13 +107,13 @@ def test_metadata_that_is_gone(spawn, shards, tmp_path):
     ("web", "the web identity", "STS answers without credentials"),
     ("container", "the container", "service answers without credentials"),
     ("metadata", "the instance metadata", "metadata answers without credentials")])
-def test_wrong_answers(spawn, shards, tmp_path, source, who, wrong):
+def test_wrong_answers_of_a_source(spawn, shards, tmp_path, source, who, wrong):
     with Objects(shards, bucket="b") as server, Keys() as keys:
         server.key_id = "somebody"
         for keys.wrong in "html", "cut", "401", "hang":
             daemon = spawn(environment=environment(server, keys, source, tmp_path))
             words = refusal(daemon, f"s3://b/{PATTERN}")
-            if source == "metadata" and keys.wrong in ("401", "hang"):  # it is none of EC2's
+            if source == "metadata" and keys.wrong in ("401", "hang"):  # no instance of EC2
                 assert "it found no credentials" in words
                 continue
             assert f"the daemon gets no credentials by {who}: " in words
@@ -121,7 +122,7 @@ def test_wrong_answers(spawn, shards, tmp_path, source, who, wrong):
             daemon.terminate()
 
 
-def test_what_is_set_up_wrong(spawn, shards, tmp_path):
+def test_wrong_settings_are_named(spawn, shards, tmp_path):
     with Objects(shards, bucket="b") as server, Keys() as keys:
         def refuse(source, **more):
             settings = environment(server, keys, source, tmp_path)
@@ -143,8 +144,8 @@ def test_what_is_set_up_wrong(spawn, shards, tmp_path):
 @pytest.mark.parametrize("setting", ["role_arn = arn:aws:iam::1:role/x\nsource_profile = base",
                                      "sso_session = work", "sso_start_url = https://x",
                                      "credential_process = /bin/echo {}"])
-def test_what_a_profile_may_not_have(spawn, shards, tmp_path, setting):
-    """Is said; nothing is asked for without a signature, or as the wrong one."""
+def test_unsupported_settings_of_a_profile_are_named(spawn, shards, tmp_path, setting):
+    """And no request is sent without a signature, or signed by other keys."""
     (tmp_path / "config").write_text(f"[profile work]\n{setting}\n")
     (tmp_path / "keys").write_text("[work]\naws_access_key_id = AKIDFILE\n"
                                    "aws_secret_access_key = no\n")
@@ -158,8 +159,8 @@ def test_what_a_profile_may_not_have(spawn, shards, tmp_path, setting):
         digests(spawn(environment=server.environment(**profile)), f"s3://b/{PATTERN}")
 
 
-def test_the_order(spawn, shards, tmp_path):
-    """The environment, a web identity, a profile, a container, an instance."""
+def test_order_of_sources(spawn, shards, tmp_path):
+    """The environment, then a web identity, a profile, a container, an instance."""
     with Objects(shards, bucket="b") as server, Keys() as keys:
         every = {name: value for source in reversed(SOURCES)
                  for name, value in keys.environment(source, tmp_path).items()}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of a stream for who watches: for a good token alone, small, and those that are in the
-ring; and the page in a real browser that shows them."""
+"""The sheet, one image of the samples in a stream's ring, for who watches with a valid token; and
+the page that shows it, in a real browser."""
 
 import io
 import json
@@ -51,7 +51,7 @@ def session_of(daemon):
 
 
 def attach(daemon, photos, size, dtype="uint8", **fields):
-    """A peer that holds what fits into its ring: all of it is finished."""
+    """A peer that holds all samples that fit into its ring, so all of them are finished."""
     layout, more = LISTS[dtype]
     peer = daemon.connect()
     answer = peer.attach(photos, transforms=[{"name": "Resize", "size": size}, *more], dtype=dtype,
@@ -61,7 +61,7 @@ def attach(daemon, photos, size, dtype="uint8", **fields):
 
 
 def pictures_of(body, count, height, width):
-    """The single pictures of a sheet."""
+    """The pictures of a sheet, cut out of it."""
     sheet = numpy.asarray(Image.open(io.BytesIO(body)).convert("RGB"))
     assert sheet.shape == (-(-count // 6) * (height + 2) - 2, min(count, 6) * (width + 2) - 2, 3)
     return [sheet[i // 6 * (height + 2):, i % 6 * (width + 2):][:height, :width]
@@ -69,7 +69,7 @@ def pictures_of(body, count, height, width):
 
 
 def bytes_of(image, dtype):
-    """An array of the ring as a picture; what Normalize did is undone."""
+    """An array of the ring as pixels, with Normalize undone."""
     if dtype == "bfloat16":
         image = (image.astype(numpy.uint32) << 16).view(numpy.float32)
     if LISTS[dtype][0] == "NCHW":
@@ -80,8 +80,8 @@ def bytes_of(image, dtype):
 
 
 @pytest.mark.parametrize("dtype", LISTS)
-def test_what_is_in_the_ring(watched, photos, dtype):
-    """All twelve that a trainer holds, in their order; where they are in full, to the byte."""
+def test_sheet_has_the_samples_of_the_ring(watched, photos, dtype):
+    """All twelve that a trainer holds, in order; of uint8 byte for byte, else within one."""
     session = session_of(watched)
     with attach(watched, photos, [12, 10], dtype) as peer:
         held = [peer.expect("batch").fields["runs"] for _ in range(3)]
@@ -95,8 +95,8 @@ def test_what_is_in_the_ring(watched, photos, dtype):
             assert away.max() <= (0 if dtype == "uint8" else 1), dtype
 
 
-def test_it_is_small(watched, photos):
-    """Of large pictures a grid of 80 by 80 pixels at most, of which each is one of theirs."""
+def test_large_pictures_are_shrunk(watched, photos):
+    """To at most 80 by 80 pixels, each the centre of its part of the picture."""
     session = session_of(watched)
     with attach(watched, photos, [300, 600]) as peer:
         held = [peer.expect("batch").fields["runs"] for _ in range(3)]
@@ -109,7 +109,7 @@ def test_it_is_small(watched, photos):
         assert len(body) < 200_000
 
 
-def test_views_show_their_first(watched, photos):
+def test_sheet_of_a_stream_with_views(watched, photos):
     session = session_of(watched)
     with attach(watched, photos, [12, 10], views=2) as peer:
         peer.expect("batch")
@@ -134,8 +134,8 @@ def test_the_sheet_needs_a_token(watched, photos):
 
 
 @pytest.mark.skipif(not test_page.CHROMIUM, reason="there is no chromium")
-def test_on_the_page(watched, browser, photos):
-    """On request: by a button that the link of stokerctl page brings."""
+def test_sheet_on_the_page(watched, browser, photos):
+    """Behind a button, which only the link of `stokerctl page` shows."""
     with attach(watched, photos, [12, 10]) as peer:
         held = [peer.expect("batch").fields["runs"] for _ in range(3)]
         browser.open(watched.url)

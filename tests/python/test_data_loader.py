@@ -28,7 +28,7 @@ STEPS = [T.Resize(20), T.CenterCrop(16), T.ToTensor(), T.Normalize([.5] * 3, [.2
 
 @pytest.fixture(autouse=True)
 def runtime(tmp_path, monkeypatch):
-    """Where the secret lies."""
+    """Keep the producers' secret in a folder of the test."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fields of a user's code of any type, number and shape, with the real daemon: samples of which
-each has a shape of its own, and texts."""
+"""Fields that a user's code makes, with the real daemon: of all types, any number and many
+dimensions; ragged ones, whose shape differs from sample to sample; and texts."""
 import contextlib
 import logging
 import os
@@ -16,14 +16,14 @@ SLOW = float(os.environ.get("STOKER_SLOW", "1"))
 
 @pytest.fixture(autouse=True)
 def runtime(tmp_path, monkeypatch):
-    """Where the secret lies."""
+    """Keep the producers' secret in a folder of the test."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
 
 
 @pytest.fixture
 def load(real):
-    """A function that makes a loader of a dataset, in its order."""
+    """A function that makes a loader of a dataset, not shuffled."""
     with contextlib.ExitStack() as stack:
         node = stack.enter_context(stoker.connect(real.path))
 
@@ -35,7 +35,7 @@ def load(real):
 
 
 def test_all_types_and_many_dimensions(load):
-    """Forty arrays, with names of the tree; of 8 dimensions one."""
+    """A dict of 42 arrays a sample, of 1, 2 and 8 dimensions."""
     for batch in load(Everything(), batch_size=COUNT):
         assert len(batch) == len(EVERY) > 16
         for name, make in EVERY.items():
@@ -44,8 +44,8 @@ def test_all_types_and_many_dimensions(load):
             assert batch[name].shape == expected.shape and (batch[name] == expected).all(), name
 
 
-def test_each_sample_has_a_shape_of_its_own(load):
-    """A list of arrays a batch, and of texts; other fields are arrays, as ever."""
+def test_a_ragged_field_is_a_list_of_arrays(load):
+    """And texts are a list of texts; other fields are one array, as ever."""
     got = list(load(Captioned(), ragged=["boxes"]))
     assert len(got) == COUNT // 4
     for number, batch in enumerate(got):
@@ -68,8 +68,8 @@ def test_arrays_of_ragged_fields_may_be_written_to_and_kept(load):
                                           np.full_like(boxes_of(1), 7))
 
 
-def test_a_larger_sample_makes_room_once(load, caplog):
-    """It comes, and so do all others, in their order; that it was made is said."""
+def test_a_sample_larger_than_its_slot_gets_larger_slots_once(load, caplog):
+    """All samples come, in order, and the log says once that the slots were made larger."""
     loader = load(Growing(), ragged=True)
     with caplog.at_level(logging.WARNING, "stoker"):
         got = [len(array) for batch in loader for array in batch]
@@ -79,8 +79,8 @@ def test_a_larger_sample_makes_room_once(load, caplog):
     assert len(said) == 1 and "in 0, more than its slots" in said[0]
 
 
-def test_room_does_not_change_the_token(load):
-    """Nor does a resume need the room that there was."""
+def test_larger_slots_do_not_change_the_token(load):
+    """A resume begins with small slots again, and gets the same samples."""
     with load(Growing(), ragged=True) as loader:
         before = loader.state_dict()
         at = iter(loader)
@@ -95,7 +95,7 @@ def test_room_does_not_change_the_token(load):
             len(Growing()[index]) for index in range(COUNT - 4, COUNT)]
 
 
-def test_one_batch_makes_room_too(load):
+def test_larger_slots_for_a_single_batch(load):
     loader = load(Growing(), ragged=True)
     number = COUNT // 4 - 1
     assert [len(array) for array in loader.batch(0, number)["image"]] == [
@@ -106,8 +106,8 @@ def test_one_batch_makes_room_too(load):
 @pytest.mark.parametrize("ragged, words", [
     ((), r"boxes has the shape \(2, 4\), and had \(1, 4\) in the first sample"),
     (["boxes"], r"boxes has the shape \(2,\), and had \(1, 4\) in the first sample")])
-def test_another_shape_is_named(load, ragged, words):
-    """Both are, also where the number of dimensions differs."""
+def test_a_wrong_shape_is_named(load, ragged, words):
+    """Beside that of the first sample; a ragged field may not change its number of dimensions."""
     loader = load(Captioned(flat=bool(ragged)), ragged=ragged)
     with pytest.raises(stoker.SampleError, match=words):
         list(loader)

@@ -28,7 +28,7 @@ STEPS = [stoker.RandomCrop(16), stoker.RandomHorizontalFlip()]
 
 @pytest.fixture(autouse=True)
 def runtime(tmp_path, monkeypatch):
-    """Where the secret lies; and where fresh processes find the code."""
+    """Keep the producers' secret in a folder of the test."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
 

@@ -24,7 +24,7 @@ SLOW = float(os.environ.get("STOKER_SLOW", "1"))
 
 @pytest.fixture(autouse=True)
 def runtime(tmp_path, monkeypatch):
-    """Where the secret lies."""
+    """Keep the producers' secret in a folder of the test."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
 

@@ -81,7 +81,7 @@ def open_connection(path: str) -> Connection:
         connection.takes_fds = "descriptors" in capabilities
         connection.takes_credentials = "credentials" in capabilities
         connection.resizes = _resize.PILLOW_13 in capabilities
-        connection.likes = "like" in capabilities
+        connection.takes_like = "like" in capabilities
     except (Disconnected, TimeoutError) as error:
         raise DaemonUnavailable(f"{path} does not answer: {error}") from error
     except BaseException:

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from .batch import Lease
 
 REPLY_S = 30.0  # for a reply that needs no work, and for the rest of a frame
-_ASK_S = 2.0  # of silence, after which the daemon is asked for a sign of life
-_SAY_S = 5.0  # of silence, after which that is said
-_PROGRESS_S = 10.0  # of a long request, after which that is said
-_FAIR_S = 2.5  # that an answer to PING has; also where this process itself was stopped
+_ASK_S = 2.0  # of silence, after which the daemon is asked for a sign of life by PING
+_SAY_S = 5.0  # of silence, after which the user is told
+_FAIR_S = 2.5  # least time for the answer to PING: this process itself may have been stopped
+_PROGRESS_S = 10.0  # between two lines on a long request
 _CHUNK = 65536
 _FDS = 8
 _ENDING_MAX = 19  # errors up to this code end the connection
@@ -42,7 +42,7 @@ _open: weakref.WeakSet[Connection] = weakref.WeakSet()
 
 
 class _Held(NamedTuple):
-    """A lease: the how many-th batch of the connection, whether it was taken as a Batch, itself."""
+    """A lease that the application holds: of which batch, and whether it has that as a Batch."""
 
     number: int
     explicit: bool
@@ -50,44 +50,44 @@ class _Held(NamedTuple):
 
 
 class _Pulse:
-    """Whether a daemon that is waited for lives."""
+    """Finds when to ask a silent daemon for a sign of life, and when to say that none has come."""
 
     def __init__(self) -> None:
-        self.greeted = False  # PING is allowed
-        self.ping = 0  # the seq of one without an answer
-        self._asked = 0.0  # when it was sent
-        self._silent = 0.0  # since when, within this wait
-        self._said = False  # in this wait
+        self.greeted = False  # the daemon has answered: PING is allowed
+        self.ping = 0  # seq of the PING that has no answer yet; 0: there is none
+        self._asked = 0.0  # when the last PING was sent
+        self._silent = 0.0  # since when nothing has come, within this wait
+        self._said = False  # the user was told, in this wait
 
     def begin(self) -> None:
         self._silent, self._said = time.monotonic(), False
 
-    def asks(self, now: float) -> bool:
+    def asks_now(self, now: float) -> bool:
         """Is it time for a PING, which will have the number ``ping``?"""
         if not self.greeted or self.ping or now < self._silent + _ASK_S:
             return False
         self._asked = now
         return True
 
-    def says(self, now: float) -> bool:
-        """Is it time to say that no sign of life came? Once in a wait."""
-        if self._said or now < self._due():
+    def says_now(self, now: float) -> bool:
+        """Is it time to say that no sign of life has come? True once in a wait."""
+        if self._said or now < self._say_due():
             return False
         self._said = True
         return True
 
-    def until(self) -> Optional[float]:
-        """When the next of both is due; None: nothing is."""
+    def due(self) -> Optional[float]:
+        """When asks_now() or says_now() will be true next; None: not in this wait."""
         if self._said:
             return None
-        return self._silent + _ASK_S if self.greeted and not self.ping else self._due()
+        return self._silent + _ASK_S if self.greeted and not self.ping else self._say_due()
 
-    def _due(self) -> float:
+    def _say_due(self) -> float:
         return max(self._silent + _SAY_S, self._asked + _FAIR_S if self.greeted else 0.0)
 
 
 class _Progress:
-    """How far a long request is, as lines of the log with the time left."""
+    """Progress of a long request: logs how far it is, and the time left."""
 
     def __init__(self, path: str) -> None:
         self._path, self._what, self._first = path, "", 0
@@ -119,29 +119,29 @@ class Connection:
         self.images = "image"  # a field of its rings: the images, or those of the first of Crops
         self.takes_fds = False  # it takes descriptors of a dataset
         self.takes_credentials = False
-        self.resizes = False  # it knows the word resize
-        self.likes = False  # it attaches by the number of a stream
+        self.resizes = False  # it knows the field resize of ATTACH
+        self.takes_like = False  # it knows the field like of ATTACH, the number of a stream
         self.held: Dict[int, _Held] = {}
         self.kept: weakref.WeakSet[Lease] = weakref.WeakSet()
         self._passed = 0
         self._sock = sock
         self._reader = _wire.FrameReader()
         self._room = memoryview(bytearray(_CHUNK))
-        self._full = False  # the last read may have left something
+        self._full = False  # the last read may have left something on the socket
         self._inbox: Deque[_wire.Received] = deque()
         self._fds: List[int] = []
         self._seq = 0
         self._pulse = _Pulse()
         self._partial_until = 0.0
         self._out = bytearray()
-        self._out_fds: List[Tuple[int, Sequence[int]]] = []  # by the byte that they go with
+        self._out_fds: List[Tuple[int, Sequence[int]]] = []  # each with its place in _out
         self._releases: Deque[int] = deque()
         self._lock = threading.Lock()  # for _out, and for sending on the socket
         self._mute = False  # sending failed; what the daemon sent can still be read
         self._forked = False
         self._closed = False
         self.lost = False
-        self.last_lease = 0  # that was announced and taken
+        self.last_lease = 0  # the newest that was announced and taken
         _open.add(self)
 
     @property
@@ -162,7 +162,7 @@ class Connection:
                                "stoker.connect()")
 
     def request(self, name: str, reply: str, /, **fields: Any) -> Dict[str, Any]:
-        """request_within() REPLY_S."""
+        """Send a request and wait for its reply, REPLY_S at most: see request_within()."""
         return self.request_within(REPLY_S, name, reply, **fields)
 
     def request_within(self, timeout: Optional[float], name: str, reply: str, /,
@@ -211,9 +211,9 @@ class Connection:
         self.close()
 
     def receive(self, timeout: Optional[float]) -> Optional[_wire.Received]:
-        """The next message in order; None after ``timeout`` seconds (None: wait for ever). Raises
-        an error that ended the connection before it gives batches that came before: their slots may
-        be used again."""
+        """The next message in order; None after ``timeout`` seconds (None: wait for ever). If the
+        daemon has ended the connection, raises its error at once and gives none of the batches that
+        came before it: their slots may be in use again."""
         self.check()
         self._collect()
         if self._inbox:
@@ -221,13 +221,13 @@ class Connection:
         return self._next(None if timeout is None else time.monotonic() + timeout)
 
     def _collect(self) -> None:
-        """Put what has come into the inbox."""
+        """Move what has come into the inbox. Raises an error that ends the connection."""
         more = self._full = True  # what was read before says nothing of what has come since
         while more:
             message = self._next(0.0)
             if message is None:
                 return
-            # After a part of a read nothing is left on the socket: that is asked for once.
+            # A read that did not fill its buffer has emptied the socket: that is enough.
             more = self._reader.partial or self._full
             self._inbox.append(message)
             if message.name == "error" and message.fields["code"] <= _ENDING_MAX:
@@ -235,12 +235,12 @@ class Connection:
                 raise from_message(message.fields)
 
     def unread(self, message: _wire.Received) -> None:
-        """Put a message back: receive() gives it again first."""
+        """Put a message back: receive() will give it next."""
         self._inbox.appendleft(message)
 
     def announced(self) -> List[Dict[str, Any]]:
-        """The batches that have come and were not received yet, up to where the ring changes: the
-        very fields that receive() will give."""
+        """Fields of the batches that have come and were not received yet, up to a change of the
+        ring: the same objects that receive() will give."""
         found = []
         for name, fields in self._inbox:
             if name == "ring":
@@ -250,8 +250,8 @@ class Connection:
         return found
 
     def forget(self) -> None:
-        """Drop messages that were not received yet, and release their batches. Also after DETACH:
-        leases outlive the reader (PROTOCOL.md, section 11), until RELEASE or disconnect."""
+        """Drop messages that were not received yet, and release their batches. Needed after DETACH,
+        too: a lease lasts until RELEASE or disconnect (PROTOCOL.md, section 11)."""
         while self._inbox:
             message = self._inbox.popleft()
             if message.name == "batch":
@@ -268,24 +268,23 @@ class Connection:
         self._flush()
 
     def count(self) -> None:
-        """The application is given a batch, or the error of a bad one: both had slots."""
+        """Count a batch that the application gets, or the error of a bad one: both had slots."""
         self._passed += 1
 
     def grant(self, number: int, explicit: bool, lease: Lease) -> None:
-        """The application holds this lease of the batch that was counted last; ``explicit``: as a
-        Batch."""
+        """Record a lease of the batch counted last; ``explicit``: it was taken as a Batch."""
         self.held[number] = _Held(self._passed, explicit, weakref.ref(lease))
 
     def keep(self, newest: int = 0) -> None:
-        """Let the application have what it holds, except for those of the ``newest`` batches, and
-        give the slots back. Raises MemoryError."""
+        """Give the slots of held batches back, except for the ``newest`` ones; the application
+        keeps its arrays. Raises MemoryError."""
         for held in list(self.held.values()):
             lease = held.lease() if held.number <= self._passed - newest else None
             if lease is not None:
                 lease.keep()
 
-    def forgotten(self) -> int:
-        """How many Batches the application holds."""
+    def unreleased(self) -> int:
+        """Number of Batches that the application has not released."""
         return sum(held.explicit for held in list(self.held.values()))
 
     def release(self, lease: int) -> None:
@@ -295,8 +294,8 @@ class Connection:
         self._flush()
 
     def close(self) -> None:
-        """Close the socket: the daemon frees everything. What the application holds is kept for it.
-        May be called twice. Raises MemoryError, if that fails."""
+        """Close the socket: the daemon frees everything, and the application keeps the arrays that
+        it holds. May be called twice. Raises MemoryError if they cannot be kept."""
         try:
             if not self._forked:
                 self.keep()
@@ -320,7 +319,7 @@ class Connection:
         return ProtocolError(f"stokerd violated the protocol: {what}")
 
     def _flush(self) -> None:
-        # Without the lock, leave the work to its holder, which looks again before it returns.
+        """Send what the socket takes. A thread that has the lock does that for others, too."""
         while (self._releases or self._out) and self._lock.acquire(False):
             try:
                 self._gather()
@@ -331,6 +330,7 @@ class Connection:
                 return
 
     def _gather(self) -> None:
+        """Queue RELEASE for all leases that were released. The lock is held."""
         while self._releases:
             self._out += _wire.release(self._releases.popleft())
 
@@ -356,7 +356,7 @@ class Connection:
         return True
 
     def _push_some(self) -> int:
-        """Up to where the next descriptors go, or with them."""
+        """Send up to the next descriptors, or with them. Returns how many bytes were sent."""
         if not self._out_fds:
             return self._sock.send(self._out, _SEND)
         at, fds = self._out_fds[0]
@@ -373,16 +373,17 @@ class Connection:
                 if frame is not None:
                     self._partial_until = 0.0
                     message = _wire.decode(frame)
-                    if not self._is_pong(message):
-                        return self._with_ring(message)
+                    if not self._take_pong(message):
+                        return self._complete(message)
                 elif not self._step(deadline):
                     return None
         except ProtocolError as error:
             raise self.broken(str(error)) from error
 
-    def _with_ring(self, message: _wire.Received) -> _wire.Received:
-        """Map the ring that ATTACHED or RING announces, as field ``memory``. A descriptor comes
-        with the first byte of its message, so descriptors are in the order of messages."""
+    def _complete(self, message: _wire.Received) -> _wire.Received:
+        """Add the mapped ring to ATTACHED and RING, as field ``memory``, a size to runs of BATCH,
+        and its descriptor to PRODUCER. A descriptor comes with the first byte of its message, so
+        descriptors are in the order of messages."""
         if message.name in ("attached", "ring"):
             by_fd = message.fields["transport"] == "fd" and self._fds
             try:
@@ -402,21 +403,21 @@ class Connection:
             raise ProtocolError("unexpected descriptors")
         return message
 
-    def _is_pong(self, message: _wire.Received) -> bool:
-        """The answer to a PING of the pulse, for which nobody else waits?"""
+    def _take_pong(self, message: _wire.Received) -> bool:
+        """Take the answer to a PING of _tend(), for which no caller waits; False: it is none."""
         if not self._pulse.ping or message.name != "ok" or \
                 message.fields["seq"] != self._pulse.ping:
             return False
         self._pulse.ping = 0
         return True
 
-    def _feel(self, now: float) -> None:
+    def _tend(self, now: float) -> None:
         """Ask a daemon that is silent for a sign of life, or say that none has come."""
-        if self._pulse.asks(now):
+        if self._pulse.asks_now(now):
             self._seq += 1
             self._pulse.ping = self._seq
             self.send("ping", seq=self._seq)
-        elif self._pulse.says(now):
+        elif self._pulse.says_now(now):
             _log.warning("stokerd at %s has not answered for %d s: is it stopped, or is the "
                          "machine busy? Waiting on", self._path, _SAY_S)
 
@@ -434,8 +435,8 @@ class Connection:
                 until = min(self._partial_until, until or self._partial_until)
             if deadline is not None and now >= deadline:
                 return False
-            self._feel(now)
-            due = self._pulse.until()
+            self._tend(now)
+            due = self._pulse.due()
             self._wait(until if due is None else due if until is None else min(due, until), now)
         return True
 
@@ -469,6 +470,7 @@ class Connection:
             raise ProtocolError("unexpected descriptors")
 
     def _lost(self, why: str) -> Error:
+        """Close because the daemon did; returns the exception to raise."""
         self.close()
         for message in self._inbox:
             if message.name == "error":  # why the daemon closed the connection
@@ -481,7 +483,7 @@ class Connection:
 
 
 def _before_fork() -> None:
-    """The child would see in the slots what the daemon writes there later."""
+    """Copy what is held: the child would see what the daemon writes into the slots later."""
     for connection in list(_open):
         if not connection._forked:
             connection.keep()

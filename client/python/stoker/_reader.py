@@ -414,7 +414,7 @@ class Reader:
     def _ask_beside(self, connection: Connection, request: Dict[str, Any]) -> Dict[str, Any]:
         """ATTACH by the number of the stream. A daemon that was started again has none of this
         number, or another one, which the expected digests refuse: then it is asked in full."""
-        if connection.likes and self._number:
+        if connection.takes_like and self._number:
             short = {key: value for key, value in request.items() if key not in _LIKE_FILLS}
             try:
                 return self._ask_as_before(connection, {**short, "like": self._number})

@@ -70,7 +70,8 @@ def encode(name: str, /, **values: Any) -> bytes:
             if field.default is None or value != _default(field):
                 out[key] = value
     if values:
-        raise TypeError(f"{name} has no field {next(iter(values))!r}")
+        raise TypeError(f"{name} has no field {next(iter(values))!r}: it has "
+                        f"{', '.join(message.fields)}")
     payload = msgpack.packb(out, unicode_errors="surrogateescape")
     if len(payload) > _tables.FRAME_MAX:
         raise ValueError(f"the request has {len(payload)} bytes, at most {_tables.FRAME_MAX} fit")

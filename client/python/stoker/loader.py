@@ -343,10 +343,10 @@ class Loader:
         """Disconnect. Arrays that are still held stay as they are. May be called twice."""
         if self._reader.closed:
             return
-        forgotten = self._reader.connection.forgotten()
+        unreleased = self._reader.connection.unreleased()
         self._reader.close()
-        if forgotten:
-            warnings.warn(f"{forgotten} batches were not released before the loader was closed",
+        if unreleased:
+            warnings.warn(f"{unreleased} batches were not released before the loader was closed",
                           ResourceWarning, stacklevel=2)
 
     def __enter__(self) -> Loader:

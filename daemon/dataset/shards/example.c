@@ -19,8 +19,10 @@ struct field {
 
 static int example_bad(const char *what, uint64_t at, struct fault *fault)
 {
-	return fault_say(fault, EXAMPLE_E_BAD, "it is no tf.Example: %s (byte %" PRIu64 ")", what,
-			 at);
+	return fault_say(fault, EXAMPLE_E_BAD,
+			 "it is no tf.Example: %s (byte %" PRIu64
+			 "): check how the shard was written",
+			 what, at);
 }
 
 static int example_varint(struct example *example, uint64_t *at, uint64_t end, uint64_t *out,

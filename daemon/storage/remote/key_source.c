@@ -117,7 +117,9 @@ static int take_sts_answer(const struct response *response, const struct buffer 
 				   response->status, answer->code[0] ? " " : "", answer->code);
 	else if (!result && (!answer->key[0] || !answer->secret[0] || !answer->token[0] ||
 			     !s3_keys_parse_time(answer->expiration, &expires)))
-		result = fault_say(fault, TRANSFER_E_FAILED, "STS answers without credentials");
+		result = fault_say(fault, TRANSFER_E_FAILED,
+				   "STS answers without credentials: check AWS_ENDPOINT_URL_STS "
+				   "and AWS_ENDPOINT_URL");
 	if (!result) {
 		*out = s3_keys_new(answer->key, answer->secret, answer->token, expires);
 		result = *out ? 0 : -ENOMEM;
@@ -190,7 +192,10 @@ static int take_json(const struct buffer *body, const char *who, struct s3_keys 
 		*out = s3_keys_new(texts[0], texts[1], texts[2], expires);
 		result = *out ? 0 : -ENOMEM;
 	} else if (result >= 0) {
-		result = fault_say(fault, TRANSFER_E_FAILED, "%s answers without credentials", who);
+		result = fault_say(fault, TRANSFER_E_FAILED,
+				   "%s answers without credentials: check its address in the "
+				   "daemon's environment",
+				   who);
 	}
 	for (size_t i = 0; i < 4; i++)
 		s3_keys_wipe(texts[i]);
@@ -363,7 +368,9 @@ static int ask_metadata(struct transfers *transfers, struct s3_keys **out, struc
 	if (metadata_begin(transfers, host, header, sizeof(header), &body))
 		result = metadata_take(transfers, host, header, &body, out, fault);
 	else if (atomic_load(&metadata_gives)) /* what it gave is good until it expires */
-		result = fault_say(fault, TRANSFER_E_FAILED, "it does not answer any more");
+		result = fault_say(fault, TRANSFER_E_FAILED,
+				   "it does not answer any more: check "
+				   "AWS_EC2_METADATA_SERVICE_ENDPOINT and the machine's network");
 	else
 		atomic_store(&metadata_away_until, clock_ns() + METADATA_AWAY_S * SECOND_NS);
 	if (*out)

@@ -104,8 +104,8 @@ class Apart:
             self._file.flush()
             answer = pickle.load(self._file)
         except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise ChildProcessError("the code ended its process on "
-                                    f"{os.uname().nodename}") from None
+            raise ChildProcessError(f"the code ended its process on {os.uname().nodename}: see "
+                                    "what it wrote there, in the log of Ray or Dask") from None
         if isinstance(answer, Exception):
             raise answer
         return answer

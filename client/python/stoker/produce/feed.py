@@ -89,7 +89,8 @@ class Fed:
                     return None
             self._load("seeds")  # is the feed still there?
             time.sleep(_PAUSE_S)
-        raise TimeoutError(f"the program has not said what batch {number} is made of")
+        raise TimeoutError(f"the program has not said what batch {number} is made of: is it "
+                           "stopped?")
 
     def put_beside(self, name: str, data: Any) -> str:
         """A file of these bytes, which goes with the feed at the latest; its path."""
@@ -116,7 +117,8 @@ class Fed:
             with contextlib.suppress(FileNotFoundError), \
                     open(os.path.join(folder, name), "rb") as file:
                 return pickle.load(file)
-        raise FileNotFoundError(f"no {name} of the batches {self._key:016x}")
+        raise FileNotFoundError(f"no {name} of the batches {self._key:016x}: their program has "
+                                "ended")
 
 
 def _part(indices: Any, ends: Any, number: int) -> Any:

@@ -55,7 +55,8 @@ def _own(made: Any, given: Any, placed: Type[Any]) -> None:
     theirs = type(made)
     if not isinstance(made, torch.utils.data.DataLoader) or _makes_batches(theirs):
         _log.warning("Accelerate has made a %s of a stoker.torch.DataLoader: torch's own DataLoader"
-                     " makes the batches", theirs.__qualname__)
+                     " makes the batches (use_stateful_dataloader=False leaves them to stoker)",
+                     theirs.__qualname__)
         return
     made.__class__ = placed if theirs is torch.utils.data.DataLoader else \
         type(theirs.__name__, (theirs, placed), {"__module__": theirs.__module__})

@@ -68,7 +68,8 @@ class _Samples:
         if name in ("classes", "class_to_idx"):
             return getattr(self._loader, name)
         raise AttributeError(f"the dataset of a stoker.torch.Loader has len(), classes and "
-                             f"class_to_idx, and no {name!r}: the daemon reads its samples")
+                             f"class_to_idx, and no {name!r}: the daemon reads its samples. Take "
+                             "it from a dataset of your own")
 
 
 class _Sampler:
