@@ -285,3 +285,127 @@ def test_a_delayed_is_named(own):
             node.loader(dask.delayed(parts)(1), batch_size=3)
     with pytest.raises(TypeError, match="single value.*from_function"):
         stoker.dask.epoch(dask.delayed(len)("abc"), 3, socket=own.path)
+
+
+def test_a_relative_path_is_of_its_folder(own, tmp_path, monkeypatch):
+    """... of when the array was made, and a second array is not the first."""
+    arrays, wanted = [], []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        np.save("x.npy", np.full((16, 24, 24, 3), ord(name), np.uint8))
+        arrays.append(lazy(own, "x.npy")[0])
+        wanted.append(of_the_loader(own, str(tmp_path / name / "x.npy"), 1)[0])
+    for array, values in zip(arrays, wanted):
+        assert np.array_equal(array.compute(), values)
+        close_readers()  # as in another process
+        assert np.array_equal(array.compute(), values)
+        assert np.array_equal(array.compute(scheduler="processes", num_workers=1), values)
+
+
+def test_a_dataset_that_changed(own, tmp_path):
+    """A new array is of what it is now; who makes a chunk of the old one later is told."""
+    path = tmp_path / "x.npy"
+
+    def write(samples, value):
+        np.save(tmp_path / "new.npy", np.full((samples, 24, 24, 3), value, np.uint8))
+        (tmp_path / "new.npy").replace(path)
+    write(16, 1)
+    old, _ = lazy(own, str(path))
+    before = old.compute()
+    for samples in (16, 24):
+        write(samples, 2 + samples)
+        new, _ = lazy(own, str(path))
+        wanted = of_the_loader(own, str(path), 1)[0]
+        assert not np.array_equal(wanted, before)
+        assert np.array_equal(new.compute(), wanted)
+        close_readers()
+        with pytest.raises(stoker.Error, match="the dataset has changed.*make the array anew"):
+            old.compute()
+        assert not stoker.dask._readers
+
+
+def test_equal_arrays_have_one_reader(own, arrays):
+    first, second = (lazy(own, arrays)[0] for _ in range(2))
+    assert np.array_equal(first.compute(), second.compute())
+    assert len(stoker.dask._readers) == 1
+
+
+def test_numbers_of_numpy(own, arrays):
+    images, _ = stoker.dask.epoch(arrays, np.int64(8), epoch=np.int32(1), socket=own.path,
+                                  transforms=TRANSFORMS, seed=3)
+    assert np.array_equal(images.compute(), of_the_loader(own, arrays, 1)[0])
+    for epoch, error in ((-1, ValueError), (1.5, TypeError), ("1", TypeError), (2**32, ValueError)):
+        with pytest.raises(error, match="epoch must be"):
+            lazy(own, arrays, epoch)
+
+
+def test_functions_that_no_pickle_holds(own, arrays, secret):
+    """... are options all the same."""
+    with pytest.raises(stoker.Error, match="s3://b/x.npy"):
+        stoker.dask.epoch("s3://b/x.npy", 8, socket=own.path, timeout=5, credentials=lambda: {
+            "AccessKeyId": "A", "SecretAccessKey": "B"})
+    turned, _ = stoker.dask.epoch(arrays, 8, socket=own.path, dtype="uint8", layout="NHWC",
+                                  transforms=[stoker.Map(lambda image: image[::-1].copy())],
+                                  num_workers=1, shuffle=False)
+    assert np.array_equal(turned.compute(), np.load(arrays)[:, ::-1])
+
+
+def test_files_that_a_function_reads_may_change(own, secret, tmp_path):
+    """... before the next array is made of them."""
+    paths = [tmp_path / f"{number}.npy" for number in range(4)]
+    for value in (1, 2):
+        for path in paths:
+            np.save(path, np.full(3, value))
+        made = stoker.dask.from_function(np.load, paths, socket=own.path, num_workers=1)
+        assert made[:3].compute().tolist() == [value] * 3
+        assert made.compute().tolist() == [value] * 12
+
+
+def counted(rows):
+    rows += 1
+    return rows.copy()
+
+
+def test_a_function_may_change_what_it_gets(own, secret):
+    given = [np.full(3, number) for number in range(3)]
+    made = stoker.dask.from_function(counted, given, socket=own.path, num_workers=1)
+    for _ in range(2):
+        assert made.compute().tolist() == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+        close_readers()
+    assert [int(each[0]) for each in given] == [0, 1, 2]
+
+
+def doubled(rows):
+    return np.asarray(rows) * 2
+
+
+def test_a_function_of_delayed_values(own, secret):
+    """As of delayed(doubled)(each)."""
+    given = [dask.delayed(np.arange)(3), da.arange(3, 6, chunks=2), [dask.delayed(int)("6"), 7, 8]]
+    made = stoker.dask.from_function(doubled, given, socket=own.path, num_workers=1)
+    wanted = da.concatenate([da.from_delayed(dask.delayed(doubled)(each), (3,), int)
+                             for each in given])
+    assert np.array_equal(made.compute(), wanted.compute())
+
+
+def masked(number):
+    return np.ma.masked_array([number, 1.0], [True, False])
+
+
+def test_what_would_be_lost_is_refused(own, secret):
+    def refused(function, error, said):
+        with pytest.raises(error, match=said):
+            stoker.dask.from_function(function, [1, 2], socket=own.path)
+    refused(masked, TypeError, "masked gives a masked array, whose mask would be lost")
+    refused(lambda number: {"x": masked(number)}, TypeError, "mask would be lost")
+    refused(dask.delayed(parts), TypeError, "a lazy Delayed of dask: .*without delayed")
+    refused(lambda number: da.ones(3), TypeError, "gives a lazy Array of dask")
+    refused(lambda number: np.zeros((0, 3)), ValueError, r"shape \(0, 3\), which has no elements")
+    rows = da.ma.masked_greater(da.arange(8, chunks=4), 5)
+    with pytest.raises(TypeError, match="the dask array gives a masked array"):
+        stoker.dask.epoch(rows, 2, socket=own.path)
+    with pytest.raises(ValueError, match=r"the shape \(0, 3\), and no sample"):
+        stoker.dask.epoch(da.zeros((0, 3)), 2, socket=own.path)
+    with pytest.raises(ValueError, match="a single value"):
+        stoker.dask.epoch(da.zeros(()), 2, socket=own.path)

@@ -7,19 +7,18 @@
 """
 from __future__ import annotations
 
-import hashlib
 import math
 import os
-import pickle
 import threading
 import time
-from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple,
-                    Optional, Sequence, Tuple, Type)
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional,
+                    Sequence, Tuple, Type)
 
 import numpy as np
 
 try:
     import dask.array as da
+    from dask.base import tokenize
     from dask.delayed import delayed
 except ImportError as error:
     raise ImportError("stoker.dask needs dask: pip install 'dask[array]'") from error
@@ -31,7 +30,8 @@ from .loader import Iteration, Loader
 from .node import connect
 from .produce.source import Source
 from .state import Place
-from ._dask_code import Calls, source_of
+from ._dask_code import (Asked, Calls, Found, asked_of, found_by, from_anywhere, number_of,
+                         source_of)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -47,16 +47,6 @@ AHEAD_BYTES = 1 << 29  # if they are not larger than this; half as many more in 
 # A larger chunk comes in parts: a ring of some is made soon, and stays in a cache.
 PART_BYTES = 1 << 22
 CLOSE_S = 10.0  # for a reader that is about to be closed to get what it waits for
-
-
-class _Asked(NamedTuple):
-    """What a reader is made of. ``key``: equal where that is."""
-
-    key: bytes
-    socket: Optional[str]
-    dataset: Any
-    batch_size: int
-    options: Dict[str, Any]
 
 
 def epoch(dataset: Any, batch_size: int, *, epoch: int = 0, socket: Optional[str] = None,
@@ -89,14 +79,15 @@ def epoch(dataset: Any, batch_size: int, *, epoch: int = 0, socket: Optional[str
                          f"drop or pad, not {options['last_batch']!r}")
     if options.get("crops"):
         raise ValueError("an array of dask is of one field of images: give transforms, not crops")
-    dataset = source_of(dataset)
+    epoch, batch_size = number_of("epoch", epoch), number_of("batch_size", batch_size)
+    dataset = from_anywhere(source_of(dataset))
     for leaf in getattr(getattr(dataset, "tree", None), "leaves", ()):
         if leaf.ragged:
             raise ValueError(f"{leaf.name!r} has a shape of its own in each sample, or is text, "
                              "and a chunk of dask has one shape: pad it in your code, or read it "
                              "by node.loader()")
-    asked = _asked(socket, dataset, batch_size, options)
-    with _reader(asked) as reader:
+    asked, looked = _looked(asked_of(socket, dataset, batch_size, options))
+    with looked as reader:
         samples, batches = reader.samples, reader.chunks
         fields = {name: reader.fields[name] for name in reader.names}
     padded = options.get("last_batch") in ("pad", "wrap")
@@ -121,20 +112,29 @@ def from_function(function: Callable[[Any], Any], over: Sequence[Any], *,
     dtype) for x in over])``. All have the shape and type of the first one, which is computed here
     to see these. What gives several arrays, a dict or a tuple, makes as many lazy ones.
 
+    ``function`` is to give the same for the same value as long as the array is used: a chunk that
+    was made for somebody else, or ahead, is not made again. Where the files have changed that it
+    reads, make another array. A Delayed in ``over`` is computed by a producer.
+
     Random numbers are seeded for each call. Raises what Node.loader() raises; an exception of the
     function is a SampleError where its chunk is computed.
     """
     over = list(over)
     if not over:
         raise ValueError("there is nothing to call the function with: give one thing at least")
-    source = Source(Calls(function, over), gives="arrays")
-    asked = _asked(socket, source, 1, {"shuffle": False, "num_workers": num_workers})
+    calls = Calls(function, over)
+    source = Source(calls, gives="arrays")
+    source.name = calls.name
+    asked = asked_of(socket, source, 1, {"shuffle": False, "num_workers": num_workers})
     assert source.tree is not None
     leaves = source.tree.leaves
     for leaf in leaves:
         if not leaf.shape or leaf.ragged:
             raise ValueError(f"{source.name} gives {'a text' if leaf.ragged else 'a number'}, and "
-                             "a chunk is an array")
+                             "a chunk is an array: return arrays of one dimension at least")
+        if 0 in leaf.shape:
+            raise ValueError(f"{source.name} gives an array of shape {leaf.shape}, which has no "
+                             "elements: leave out the values that it does so for")
     shapes = [[leaf.shape for leaf in leaves]] * len(over)
     return source.tree.join(_lazy(_fetch_call, asked, 0, shapes, [leaf.dtype for leaf in leaves]))
 
@@ -147,19 +147,11 @@ def __getattr__(name: str) -> Any:
     return Producers
 
 
-def _asked(socket: Optional[str], dataset: Any, batch_size: int, options: Any) -> _Asked:
-    # Not the rank of the process that computes a chunk.
-    options = {**options, "rank": 0, "world_size": 1}
-    known = dataset.description() if isinstance(dataset, Source) else dataset
-    key = hashlib.blake2b(pickle.dumps((socket, known, batch_size, options)), digest_size=16)
-    return _Asked(key.digest(), socket, dataset, batch_size, options)
-
-
-def _lazy(fetch: Callable[..., Any], asked: _Asked, epoch: int,
+def _lazy(fetch: Callable[..., Any], asked: Asked, epoch: int,
           shapes: Sequence[Sequence[Tuple[int, ...]]], dtypes: Sequence[str]) -> List[Any]:
     """An array for each of ``dtypes``, whose chunk k has the shape that ``shapes[k]`` says."""
     # Once in the graph, however many chunks there are.
-    once = delayed(asked, traverse=False, name=f"stoker-{asked.key.hex()}")
+    once = delayed(asked, traverse=False, name=f"stoker-{asked.key}")
     fetched = delayed(fetch, nout=len(dtypes))
     chunks = [[da.from_delayed(part, shape, dtype) for part, shape, dtype in
                zip(fetched(once, epoch, k), of_chunk, dtypes)]
@@ -167,12 +159,12 @@ def _lazy(fetch: Callable[..., Any], asked: _Asked, epoch: int,
     return [da.concatenate(each) for each in zip(*chunks)]
 
 
-def _fetch(asked: _Asked, epoch: int, k: int) -> Tuple[Any, ...]:
+def _fetch(asked: Asked, epoch: int, k: int) -> Tuple[Any, ...]:
     with _reader(asked) as reader:
         return reader.take(epoch, k)
 
 
-def _fetch_call(asked: _Asked, epoch: int, k: int) -> Tuple[Any, ...]:
+def _fetch_call(asked: Asked, epoch: int, k: int) -> Tuple[Any, ...]:
     """Of a batch of one."""
     return tuple(array[0] for array in _fetch(asked, epoch, k))
 
@@ -215,7 +207,7 @@ class _Reader:
     backwards some chunks before it, and then those before them; and keeps what others are about to
     ask for."""
 
-    def __init__(self, asked: _Asked) -> None:
+    def __init__(self, asked: Asked) -> None:
         loader = connect(asked.socket).loader(asked.dataset, batch_size=asked.batch_size,
                                               **asked.options)
         self._chunk: int = asked.batch_size
@@ -223,6 +215,7 @@ class _Reader:
         self.names = ["image", "label"] if tree is None else \
             [name for name in loader.fields if name != "index"][:len(tree.leaves)]
         self.samples, self.chunks, self.fields = loader.samples, len(loader), loader.fields
+        self.found = found_by(loader, self.names)
         self.used = 0  # by how many threads at this moment
         self.until = 0.0  # to be closed at
         self._pool = _Pool()
@@ -385,18 +378,45 @@ def _in_parts(loader: Loader, size: int) -> Loader:
 
 # The readers of this process, by what was asked for.
 _used = threading.Condition()
-_readers: Dict[bytes, _Reader] = {}
+_readers: Dict[str, _Reader] = {}
 _closer: Optional[threading.Thread] = None
 
 
-def _reader(asked: _Asked) -> _Reader:
+def _reader(asked: Asked) -> _Reader:
     """The process's reader, for a ``with``."""
     with _used:
         reader = _readers.get(asked.key)
         if reader is None:
-            reader = _readers[asked.key] = _Reader(asked)
+            reader = _Reader(asked)
+            if asked.found is not None:
+                _check(asked.found, reader)
+            _readers[asked.key] = reader
         reader.used += 1
         return reader
+
+
+def _check(found: Found, reader: _Reader) -> None:
+    try:
+        found.check(reader.found)
+    except BaseException:
+        reader.end()
+        raise
+
+
+def _looked(asked: Asked) -> Tuple[Asked, _Reader]:
+    """... and what it is asked for, with what the dataset is now: the process may have a reader of
+    what it was."""
+    with _used:
+        if isinstance(asked.dataset, Source):  # is what its code says
+            return asked, _reader(asked)
+        reader = _Reader(asked)
+        asked = asked._replace(found=reader.found, key=tokenize(asked.key, reader.found))
+        if asked.key in _readers:
+            reader.end()
+            reader = _readers[asked.key]
+        _readers[asked.key] = reader
+        reader.used += 1
+        return asked, reader
 
 
 def _release(reader: _Reader, well: bool) -> None:
