@@ -16,8 +16,8 @@
 
 #include "client/c/attach.h"
 #include "client/c/batch.h"
-#include "client/c/classes.h"
 #include "client/c/connection.h"
+#include "client/c/listing/classes.h"
 #include "client/c/resume.h"
 #include "client/c/sent_fds.h"
 #include "client/c/share.h"

@@ -34,16 +34,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stoker_api.h"
 #include "stoker_choices.h"
+#include "stoker_produce.h"
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#if defined(__GNUC__)
-#define STOKER_API __attribute__((visibility("default")))
-#else
-#define STOKER_API
 #endif
 
 #define STOKER_DIMS_MAX 6
@@ -454,45 +450,6 @@ STOKER_API int stoker_detach(struct stoker *stoker);
  * Call that until it returns -EAGAIN, then wait again. Do nothing else with the descriptor:
  * stoker_free() closes it. It stays the same when the handle is connected again. */
 STOKER_API int stoker_fd(struct stoker *stoker);
-
-/* Asked of a producer. What it draws at random must follow from seed, epoch and position alone. */
-struct stoker_sample {
-	uint64_t index, epoch, position, seed; /* in the dataset; of the stream */
-};
-
-#define STOKER_WORDS 1024
-#define STOKER_NO_MORE INT64_MIN
-
-/* Write the record of a sample to `room` of so many bytes: its label, 8 bytes (int64), then the
- * bytes of a file of any format that the daemon decodes; or, if the dataset says `arrays`, these,
- * one behind the other. Returns the size of the record; above `bytes`: it did not fit, and the
- * function is called again with so much room. -1: the sample is bad, and `words` say why.
- * STOKER_NO_MORE: this producer ends, and others make the sample. */
-typedef int64_t stoker_make(void *context, const struct stoker_sample *sample, void *room,
-			    size_t bytes, char words[STOKER_WORDS]);
-
-/* A producer. Begin with STOKER_PRODUCER_INIT. */
-struct stoker_producer {
-	size_t size;	      /* of this struct, set by STOKER_PRODUCER_INIT */
-	const char *code;     /* identity of the code, as `dataset_code` of its readers */
-	const void *secret;   /* 16 bytes, those of its readers */
-	const char *name;     /* of the code, for people; NULL: none */
-	uint32_t deadline_ms; /* longest time of a sample; 0: as the daemon is set up */
-	stoker_make *make;
-	void *context;
-};
-#define STOKER_PRODUCER_INIT                                                                       \
-	{                                                                                          \
-		sizeof(struct stoker_producer), 0, 0, 0, 0, 0, 0                                   \
-	}
-
-/* Make samples for readers of a dataset of kind "code" (but no Map's), as long as the daemon is
- * there: calls the function in this thread, sample by sample. After stoker_connect(), with a handle
- * that is attached to nothing. Start several processes of it.
- *
- * 0: the function returned STOKER_NO_MORE; -EINVAL something is missing; -ECONNRESET or -ESHUTDOWN:
- * connect and call again; -ETIMEDOUT a sample took too long; -ENOSPC no memory for its tray. */
-STOKER_API int stoker_produce(struct stoker *stoker, const struct stoker_producer *producer);
 
 #ifdef __cplusplus
 }

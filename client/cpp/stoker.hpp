@@ -1207,12 +1207,15 @@ class reader
 
 /* -- producers ---------------------------------------------------------------------------- */
 
-/* What is asked of a producer. What it draws at random must follow from these alone. */
+/* What is asked of a producer. What it draws at random must follow from seed, epoch and position
+ * alone. Of a Map it has the `picture`, `height` rows of `width` times three bytes, RGB, until the
+ * function returns. */
 using sample = struct stoker_sample;
 
 /*
  * A sample that was made. Of pictures: its label, a std::int64_t, then the bytes of a file of any
- * format that the daemon decodes. Of a dataset with `arrays`: these, one behind the other.
+ * format that the daemon decodes, or a picture. Of a Map: a picture, without a label. Of a dataset,
+ * or a Map, with `arrays`: these, one behind the other.
  *
  *	return stk::record().add(std::int64_t(3)).add(file);
  */
@@ -1233,6 +1236,21 @@ class record
 		bytes_.insert(bytes_.end(), from, from + size);
 		return *this;
 	}
+	/* A picture of so many rows and columns: bytes with data() and size(), one a pixel, grey,
+	 * or three, RGB. Throws std::invalid_argument if they are of another number. */
+	template <class T> record &picture(std::size_t height, std::size_t width, const T &pixels)
+	{
+		static_assert(sizeof(*std::data(pixels)) == 1, "pixels are bytes");
+		const std::size_t size = std::size(pixels), area = height * width;
+		if (!area || (size != area && size != 3 * area))
+			throw std::invalid_argument(
+				"a picture of " + std::to_string(size) +
+				" bytes, which is neither " + std::to_string(height) + " x " +
+				std::to_string(width) + " nor three times that");
+		return add((size == area ? "P5\n" : "P6\n") + std::to_string(width) + " " +
+			   std::to_string(height) + "\n255\n")
+			.add(pixels);
+	}
 	const std::vector<std::byte> &bytes() const noexcept
 	{
 		return bytes_;
@@ -1242,13 +1260,15 @@ class record
 	std::vector<std::byte> bytes_;
 };
 
-/* For whom samples are made: readers of the dataset "code:NAME" of this code, with this secret. */
+/* For whom samples are made: readers of the dataset "code:NAME", or with a Map, of this code and
+ * with this secret. */
 struct producer {
-	std::string socket;		       /* of the daemon; empty: the usual places */
-	std::string code;		       /* identity of the code, as stk::source has it */
-	std::string secret;		       /* 16 bytes, those of the readers */
-	std::string name;		       /* of the code, for people */
+	std::string socket; /* of the daemon; empty: the usual places */
+	std::string code;   /* its identity, as stk::source, or the Map, has it */
+	std::string secret; /* 16 bytes, those of the readers */
+	std::string name;   /* of the code, for people */
 	std::chrono::milliseconds deadline{0}; /* of a sample; 0: as the daemon is set up */
+	bool map = false; /* the code is a Map's: Map(code='...') in `transforms` of the readers */
 };
 
 namespace detail
@@ -1304,6 +1324,7 @@ template <class Make> void produce(const producer &who, Make &&make)
 	wish.deadline_ms = std::uint32_t(who.deadline.count());
 	wish.make = maker.call;
 	wish.context = &maker;
+	wish.map = who.map;
 	detail::check(handle.get(), stoker_connect(handle.get(), detail::text(who.socket)));
 	detail::check(handle.get(), stoker_produce(handle.get(), &wish));
 }

@@ -195,8 +195,8 @@ def java():
 
 # name -> (how to get its command, what it does not have)
 CLIENTS = {
-    "c": (functools.partial(of_meson, "conformance"), {"map", "path", "staying"}),
-    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"map", "path", "staying"}),
+    "c": (functools.partial(of_meson, "conformance"), {"path", "staying"}),
+    "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "staying"}),
     "python": (python, {"credentials", "credit", "secret", "staying"}),
     "go": (go, set()),
     "go-race": (go_race, set()),

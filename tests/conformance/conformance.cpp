@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The conformance program of the C++ client: docs/LANGUAGES.md has its command line and its output.
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <deque>
 #include <iostream>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <malloc.h>
 #include <nettle/sha2.h>
 
+#include "maker.hpp"
 #include "request.h"
 #include "stoker.hpp"
 
@@ -217,57 +216,12 @@ stk::credentials credentials_of(const request::request_credentials &own)
 	return {own.url, own.key, own.secret, text(own.token), own.expires};
 }
 
-/* The samples that docs/LANGUAGES.md has formulas of. */
-class maker
-{
-      public:
-	explicit maker(const request::request_produce &wish) : wish_(wish), gives_(wish.gives)
-	{
-	}
-
-	stk::record operator()(const stk::sample &sample) const
-	{
-		if (wish_.fails == std::int64_t(sample.index))
-			throw std::runtime_error("no luck with " + std::to_string(sample.index));
-		if (gives_ == "arrays")
-			return arrays(sample);
-		std::string head = gives_ == "file" ? "P5\n8 6\n255\n" : "P6\n8 6\n255\n";
-		std::vector<std::uint8_t> pixels(gives_ == "file" ? 48 : 3 * 48);
-		for (std::size_t i = 0; i < pixels.size(); i++)
-			pixels[i] = std::uint8_t(31 * sample.index + i);
-		return stk::record().add(std::int64_t(sample.index % 7)).add(head).add(pixels);
-	}
-
-      private:
-	request::request_produce wish_;
-	std::string gives_;
-
-	/* The shape of a ragged array stands in front of its numbers. */
-	stk::record arrays(const stk::sample &sample) const
-	{
-		std::vector<float> grid(wish_.wrong == std::int64_t(sample.index) ? 9 : 6);
-		for (std::size_t i = 0; i < grid.size(); i++)
-			grid[i] = float(sample.index) + float(i) / 2;
-		std::vector<std::uint16_t> boxes(2 * (sample.index % 3));
-		for (std::size_t i = 0; i < boxes.size(); i++)
-			boxes[i] = std::uint16_t(sample.index + i);
-		std::array<std::uint64_t, 2> shape{sample.index % 3, 2};
-		std::string words = "sample " + std::to_string(sample.index);
-		return stk::record()
-			.add(grid)
-			.add(std::int64_t(sample.seed + 1000 * sample.epoch + sample.position))
-			.add(shape)
-			.add(boxes)
-			.add(std::uint64_t(words.size()))
-			.add(words);
-	}
-};
-
 void produce(const std::string &socket, const request &request)
 {
 	stk::producer producer;
 	producer.socket = socket;
-	producer.code = text(request.options.dataset_code);
+	producer.map = request.produce.map != nullptr;
+	producer.code = text(producer.map ? request.produce.map : request.options.dataset_code);
 	producer.secret.assign(static_cast<const char *>(request.options.secret), 16);
 	producer.name = "conformance";
 	stk::produce(producer, maker(request.produce));

@@ -270,10 +270,25 @@ static void read_credentials(struct request_credentials out[4], json_t *all)
 	}
 }
 
-static void read_produce(struct request_produce *out, json_t *wish)
+/* The code of the Map in a list of transforms. */
+static const char *map_of(json_t *transforms)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach(transforms, i, item)
+	{
+		const char *name = json_string_value(json_object_get(item, "name"));
+		if (name && strcmp(name, "Map") == 0)
+			return json_string_value(json_object_get(item, "code"));
+	}
+	return NULL;
+}
+
+static void read_produce(struct request_produce *out, json_t *wish, json_t *transforms)
 {
 	json_t *fails = json_object_get(wish, "fails"), *wrong = json_object_get(wish, "wrong");
 	out->gives = json_string_value(json_object_get(wish, "gives"));
+	out->map = map_of(transforms);
 	out->fails = fails ? json_integer_value(fails) : -1;
 	out->wrong = wrong ? json_integer_value(wrong) : -1;
 }
@@ -305,7 +320,8 @@ void request_read(struct request *out, const char *text)
 	out->inflight = (uint32_t)number_of(json_array_get(credit, 1));
 	read_credentials(out->credentials, json_object_get(root, "credentials"));
 	read_credentials(out->refresh, json_object_get(root, "refresh"));
-	read_produce(&out->produce, json_object_get(root, "produce"));
+	read_produce(&out->produce, json_object_get(root, "produce"),
+		     json_object_get(json_object_get(root, "attach"), "transforms"));
 	out->classes = json_is_true(json_object_get(root, "classes"));
 	json_t *paths = json_object_get(root, "paths");
 	for (; out->n_paths < json_array_size(paths); out->n_paths++)

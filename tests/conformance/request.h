@@ -33,7 +33,8 @@ struct request {
 		uint64_t expires;
 	} credentials[4], refresh[4]; /* up to the one without a URL */
 	struct request_produce {
-		const char *gives;    /* file, picture or arrays; NULL: it is no producer */
+		const char *gives;    /* as docs/LANGUAGES.md has it; NULL: it is no producer */
+		const char *map;      /* the code of the Map; NULL: samples of the dataset */
 		int64_t fails, wrong; /* the sample that does, or is; -1: none */
 	} produce;
 };

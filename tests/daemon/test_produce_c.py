@@ -3,6 +3,7 @@
 
 import subprocess
 
+import numpy
 import pytest
 
 from harness import BUILD
@@ -20,9 +21,9 @@ def fixture_produce(daemon, tmp_path):
     secret, running = tmp_path / "secret", []
     secret.write_bytes(SECRET)
 
-    def start(code=CODE):
+    def start(code=CODE, program="example_producer"):
         running.append(subprocess.Popen(
-            [BUILD / "client" / "c" / "example_producer", daemon.socket, secret, code],
+            [BUILD / "client" / "c" / program, daemon.socket, secret, code],
             stderr=subprocess.PIPE, text=True))
         return running[-1]
     yield start
@@ -73,3 +74,30 @@ def test_a_producer_in_c_says_why_it_ends(daemon, produce):
     assert one.wait(60) == 1
     said = one.stderr.read()
     assert "stop" in said or "closed the connection" in said, said
+
+
+SIZES = [(24, 20), (16, 16), (1000, 1500), (17, 90)]  # rows and columns; one takes a larger tray
+
+
+def test_a_map_in_c(daemon, produce, tmp_path):
+    """Pictures of several sizes, as they are in the tray, and records of more than its part."""
+    (tmp_path / "class").mkdir()
+    for i, (height, width) in enumerate(SIZES):
+        pixels = numpy.random.default_rng(i).integers(0, 256, (height, width, 3), numpy.uint8)
+        (tmp_path / "class" / f"{i}.ppm").write_bytes(b"P6 %d %d 255\n" % (width, height)
+                                                      + pixels.tobytes())
+    crop = {"name": "CenterCrop", "size": 16}
+    wish = {**WISH, "epochs": 1, "shuffle": False}
+    del wish["dataset"]
+
+    def images(*transforms):
+        with daemon.connect() as peer:
+            answer = peer.attach(tmp_path, **{**wish, "transforms": list(transforms)})
+            assert answer.name == "attached", answer
+            return [arrays["image"].copy() for _, _, arrays in peer.samples()]
+    produce("negative 1", "example_map")
+    plain = images(crop)
+    mapped = images({"name": "Map", "code": "negative 1"}, crop)
+    assert len(plain) == len(mapped) == len(SIZES)
+    for one, other in zip(plain, mapped):
+        assert (other == 255 - one).all()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Pages that are written from what they are about: stoker(3) and those of libstoker's functions
-from the comments of stoker.h, stokerd.conf(5) from `stokerd --help`, tables of docs/reference from
+from the comments of stoker*.h, stokerd.conf(5) from `stokerd --help`, tables of docs/reference from
 the program's own.
 
     STOKER_BUILD=build tests/house/pages.py     write them again
@@ -151,7 +151,9 @@ def functions(header):
 
 
 def c_header():
-    return (SOURCE / "client" / "c" / "stoker.h").read_text()
+    """The public headers that declare functions."""
+    return "".join((SOURCE / "client" / "c" / name).read_text()
+                   for name in ("stoker.h", "stoker_produce.h"))
 
 
 def c_functions():

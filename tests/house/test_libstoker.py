@@ -21,8 +21,8 @@ def run(*command, **options):
 
 
 def declared():
-    """The functions of the public header."""
-    text = (SOURCE / "client" / "c" / "stoker.h").read_text()
+    """The functions of the public headers."""
+    text = "".join(path.read_text() for path in (SOURCE / "client" / "c").glob("stoker*.h"))
     return set(re.findall(r"^STOKER_API [\w *]+?\b(stoker_\w+)\(", text, re.MULTILINE))
 
 

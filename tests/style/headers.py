@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
-PUBLIC = ("client/c/stoker.h", "client/c/stoker_choices.h")
+PUBLIC = tuple(f"client/c/stoker{part}.h" for part in ("", "_api", "_choices", "_produce"))
 # Intrinsics of another processor than the compiler's.
 OTHER_PROCESSOR = re.compile(r"avx\d+\.h$" if platform.machine() == "aarch64" else r"neon\.h$")
 

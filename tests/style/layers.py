@@ -33,7 +33,7 @@ LOOP = "loop/"
 PYTHON = "client/python/"
 FOLDER_FILES = 50
 # Headers that are installed, without their folder: one of them includes the other as it lies there.
-PUBLIC = {"client/c/stoker_choices.h"}
+PUBLIC = {f"client/c/stoker_{part}.h" for part in ("api", "choices", "produce")}
 
 Arrow = collections.namedtuple("Arrow", "user used why")
 

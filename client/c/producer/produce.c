@@ -13,13 +13,14 @@
 
 #define SECRET_BYTES 16
 #define ALIGNMENT 64 /* of records in the tray */
+#define PIXEL 3	     /* bytes, of the pictures there */
 #define DONE 1	     /* the function wants no more samples */
 
 /* A producer on its connection. */
 struct produce {
 	struct stoker *stoker;
-	const struct stoker_producer *wish;
-	uint8_t *tray; /* mapped; NULL: not yet */
+	const struct stoker_producer *wish; /* of this version of the struct */
+	uint8_t *tray;			    /* mapped; NULL: not yet */
 	size_t tray_bytes;
 	struct message_work work; /* that is being made; borrows from the connection's memory ... */
 	size_t used;		  /* ... and bytes of its part that are taken */
@@ -85,17 +86,41 @@ static int say_made(struct produce *produce, uint32_t place, uint64_t offset, ui
 	return connection_send(&produce->stoker->connection, &message, &produce->stoker->fault);
 }
 
-static bool read_sample(struct stoker_sample *out, const struct value *list, uint64_t seed)
+/* Numbers of a sample in WORK: its place, and of a Map where its picture lies in the tray. */
+enum { INDEX, EPOCH, POSITION, PLACE_NUMBERS, OFFSET = PLACE_NUMBERS, HEIGHT, WIDTH, MAP_NUMBERS };
+
+static bool take_picture(const struct produce *produce, struct stoker_sample *sample,
+			 const uint64_t *numbers)
 {
-	if (value_kind(list) != VALUE_LIST || value_count(list) != 3)
+	uint64_t offset = numbers[OFFSET], height = numbers[HEIGHT], width = numbers[WIDTH];
+	if (offset > produce->tray_bytes || height == 0 || width == 0 || height > UINT32_MAX ||
+	    width > UINT32_MAX || height > (produce->tray_bytes - offset) / PIXEL / width)
 		return false;
-	for (uint32_t i = 0; i < 3; i++)
+	sample->picture = produce->tray + offset;
+	sample->height = (uint32_t)height;
+	sample->width = (uint32_t)width;
+	return true;
+}
+
+static bool read_sample(const struct produce *produce, const struct value *list,
+			struct stoker_sample *out)
+{
+	const uint32_t count = produce->wish->map ? MAP_NUMBERS : PLACE_NUMBERS;
+	uint64_t numbers[MAP_NUMBERS];
+	if (value_kind(list) != VALUE_LIST || value_count(list) != count)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
 		if (value_kind(value_item(list, i)) != VALUE_UINT)
 			return false;
-	*out = (struct stoker_sample){.index = value_uint(value_item(list, 0)),
-				      .epoch = value_uint(value_item(list, 1)),
-				      .position = value_uint(value_item(list, 2)),
-				      .seed = seed};
+		numbers[i] = value_uint(value_item(list, i));
+	}
+	struct stoker_sample sample = {.index = numbers[INDEX],
+				       .epoch = numbers[EPOCH],
+				       .position = numbers[POSITION],
+				       .seed = produce->work.seed};
+	if (produce->wish->map && !take_picture(produce, &sample, numbers))
+		return false;
+	*out = sample;
 	return true;
 }
 
@@ -105,9 +130,10 @@ static int make_sample(struct produce *produce, uint32_t place)
 	const struct stoker_producer *wish = produce->wish;
 	struct stoker_sample sample;
 	char words[STOKER_WORDS] = "";
-	if (!read_sample(&sample, value_item(work->samples.value, place), work->seed))
-		return connection_broken(&produce->stoker->connection, &produce->stoker->fault,
-					 "a sample of WORK that is no list of three numbers");
+	if (!read_sample(produce, value_item(work->samples.value, place), &sample))
+		return connection_broken(
+			&produce->stoker->connection, &produce->stoker->fault,
+			"WORK with a sample of other numbers, or a picture outside of the tray");
 	size_t room = work->bytes - produce->used;
 	uint64_t offset = work->offset + produce->used;
 	int64_t made = wish->make(wish->context, &sample, produce->tray + offset, room, words);
@@ -197,21 +223,41 @@ static int produce_run(struct stoker *stoker, const struct stoker_producer *wish
 	return r;
 }
 
+/* A program that was compiled with an older header has a smaller struct, with a newer one a larger
+ * one, whose further members must not be set. */
+static int producer_copy(struct stoker_producer *out, const struct stoker_producer *producer,
+			 struct fault *fault)
+{
+	const struct stoker_producer initial = STOKER_PRODUCER_INIT;
+	const unsigned char *bytes = (const unsigned char *)producer;
+	const size_t known = sizeof(*out);
+	if (!producer || producer->size < offsetof(struct stoker_producer, map) ||
+	    producer->size > 65536 || !producer->code || !producer->secret || !producer->make)
+		return fault_say(fault, -EINVAL,
+				 "a producer begins with STOKER_PRODUCER_INIT, and has a code, a "
+				 "secret of 16 bytes and a function");
+	for (size_t i = known; i < producer->size; i++)
+		if (bytes[i])
+			return fault_say(fault, -E2BIG,
+					 "a producer: this libstoker (%s) is older than the "
+					 "program and does not know all that is set: update it",
+					 STOKER_VERSION);
+	*out = initial;
+	memcpy(out, producer, producer->size < known ? producer->size : known);
+	return 0;
+}
+
 int stoker_produce(struct stoker *stoker, const struct stoker_producer *producer)
 {
+	struct stoker_producer wish;
 	int r = handle_enter(stoker);
 	if (r)
 		return r;
-	if (!producer || producer->size != sizeof(*producer) || !producer->code ||
-	    !producer->secret || !producer->make)
-		r = fault_say(
-			&stoker->fault, -EINVAL,
-			"a producer begins with STOKER_PRODUCER_INIT, and has a code, a secret "
-			"of 16 bytes and a function");
-	else if (stoker->ring)
+	r = producer_copy(&wish, producer, &stoker->fault);
+	if (r == 0 && stoker->ring)
 		r = fault_say(&stoker->fault, -EINVAL,
 			      "the handle is attached: a producer takes one of its own");
-	else
-		r = produce_run(stoker, producer);
+	if (r == 0)
+		r = produce_run(stoker, &wish);
 	return handle_leave(stoker, r);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/c/classes.h"
+#include "client/c/listing/classes.h"
 
 #include <errno.h>
 #include <stdlib.h>
