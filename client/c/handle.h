@@ -18,6 +18,7 @@
 #include "client/c/batch.h"
 #include "client/c/connection.h"
 #include "client/c/listing/classes.h"
+#include "client/c/listing/stats.h"
 #include "client/c/resume.h"
 #include "client/c/sent_fds.h"
 #include "client/c/share.h"
@@ -41,6 +42,7 @@ struct stoker {
 	char *token_json;	/* ... and as stoker_token() gave it; owned */
 	struct classes classes; /* of the dataset; empty until asked for */
 	struct classes paths;	/* the same of some of its samples */
+	struct stats stats;	/* as stoker_stats() gave them */
 	struct batch *held;	/* all that the caller holds, also from earlier attachments */
 	uint64_t attachment;	/* number of the current one */
 	uint64_t connected;	/* number of the current connection, to which leases belong ... */

@@ -292,6 +292,23 @@ struct stoker_batch {
 	uint32_t height, width; /* with Buckets: of its images, which are in one run; else 0 */
 };
 
+/* Statistics of a reader, as `stokerctl readers` shows them: where its time goes. */
+struct stoker_stats {
+	uint64_t reader, stream;	 /* their numbers there */
+	uint64_t epoch, position;	 /* of its next batch */
+	uint64_t delivered, leased;	 /* samples that it got, batches that it holds */
+	double age_s, images_per_second; /* time since the attach; delivered lately */
+	/* Seconds since the attach in which the program held all batches that it had asked for, its
+	 * next one was being read, waited for a worker or was with one, waited for another reader's
+	 * slots; and shares of about the last ten seconds. */
+	double trainer_s, storage_s, decode_s, slot_s;
+	double share_trainer, share_storage, share_decode, share_slot;
+	double waited;		/* share of the last minute that it waited for; -1: not known yet */
+	uint64_t waits_for;	/* the reader whose slots it waits for; 0: none */
+	const char *state;	/* "holding", "waiting", "ended" and the like */
+	const char *limited_by; /* the largest share, such as "decode"; "": not known yet */
+};
+
 /* The version of the library, such as "0.1.0". */
 STOKER_API const char *stoker_version(void);
 
@@ -353,6 +370,10 @@ STOKER_API int stoker_classes(struct stoker *stoker, const char *const **names_o
  * stoker_classes(). */
 STOKER_API int stoker_path(struct stoker *stoker, uint64_t index, const char **path_out);
 
+/* Ask where the time of the reader goes: *stats_out, valid until this is called again, or the
+ * handle is freed. 0; else as stoker_classes(). */
+STOKER_API int stoker_stats(struct stoker *stoker, const struct stoker_stats **stats_out);
+
 /* The next batch, yours until stoker_release(). Waits at most timeout_ms; 0: not at all, -1: until
  * there is one.
  *
@@ -383,6 +404,14 @@ STOKER_API int stoker_next(struct stoker *stoker, const struct stoker_batch **ba
  * stoker_next() waits for it and begins there. 0; -EINVAL there is no such place, and the stream
  * goes on where it was; -ENOTCONN not attached; else as stoker_attach(). */
 STOKER_API int stoker_seek(struct stoker *stoker, uint64_t epoch, uint64_t position);
+
+/* A batch of this reader again: that which begins at this position of this epoch, whether it has
+ * come or not. It is a copy, of one run, over a connection of its own: stoker_next() goes on where
+ * it was, and it is none of `inflight`. Release it, too. Waits as stoker_next(). 0; -EINVAL no
+ * batch begins there, -EBADMSG one of its samples is bad, -ESTALE the dataset is another one by
+ * now; else as stoker_connect(), stoker_attach() and stoker_next(). */
+STOKER_API int stoker_replay(struct stoker *stoker, uint64_t epoch, uint64_t position,
+			     const struct stoker_batch **batch_out, int timeout_ms);
 
 /* Your own credentials of S3, for a dataset beneath `url` (s3://BUCKET or s3://BUCKET/PREFIX) that
  * a daemon of another user may not read for you by itself. After stoker_connect(), before

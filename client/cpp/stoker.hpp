@@ -967,6 +967,17 @@ class batch
 	}
 };
 
+/* Where the time of a reader goes: struct stoker_stats says what these are. */
+struct stats {
+	std::uint64_t reader, stream, epoch, position, delivered, leased;
+	double age_s, images_per_second;
+	double trainer_s, storage_s, decode_s, slot_s;
+	double share_trainer, share_storage, share_decode, share_slot;
+	std::optional<double> waited;
+	std::uint64_t waits_for;
+	std::string state, limited_by;
+};
+
 /* -- readers ------------------------------------------------------------------------------ */
 
 /*
@@ -1056,6 +1067,46 @@ class reader
 			out.push_back(path);
 		}
 		return out;
+	}
+
+	/* Where its time goes: reader.stats().limited_by may be "decode". */
+	struct stats stats()
+	{
+		const struct stoker_stats *now;
+		detail::check(handle_.get(), stoker_stats(handle_.get(), &now));
+		return {now->reader,
+			now->stream,
+			now->epoch,
+			now->position,
+			now->delivered,
+			now->leased,
+			now->age_s,
+			now->images_per_second,
+			now->trainer_s,
+			now->storage_s,
+			now->decode_s,
+			now->slot_s,
+			now->share_trainer,
+			now->share_storage,
+			now->share_decode,
+			now->share_slot,
+			now->waited < 0 ? std::nullopt : std::make_optional(now->waited),
+			now->waits_for,
+			now->state,
+			now->limited_by};
+	}
+
+	/* A batch of this reader again: that which begins at this position of this epoch, as its
+	 * epoch() and position() say. It is a copy, and none of `inflight`; next() goes on where it
+	 * was. Throws stk::error if no batch begins there. */
+	batch replay(std::uint64_t epoch, std::uint64_t position,
+		     std::chrono::milliseconds timeout = std::chrono::milliseconds(-1))
+	{
+		const struct stoker_batch *taken;
+		int wait = timeout.count() < 0 ? -1 : int(timeout.count());
+		detail::check(handle_.get(),
+			      stoker_replay(handle_.get(), epoch, position, &taken, wait));
+		return batch(handle_, fields_of(*taken), taken);
 	}
 
 	/* In an epoch, over all ranks. */

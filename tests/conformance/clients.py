@@ -197,14 +197,15 @@ def java():
 CLIENTS = {
     "c": (functools.partial(of_meson, "conformance"), {"path", "staying"}),
     "cpp": (functools.partial(of_meson, "conformance_cpp"), {"path", "staying"}),
-    "python": (python, {"credentials", "credit", "secret", "staying"}),
-    "go": (go, set()),
-    "go-race": (go_race, set()),
-    "java": (java, {"fd", "map", "produce"}),
-    "rust": (rust, {"path"}),
-    "rust-asan": (rust_asan, {"path"}),
-    "node": (node, {"fd", "map", "produce"}),
-    "node-copies": (node_without_koffi, {"descriptors", "fd", "map", "produce"}),
+    "python": (python, {"credentials", "credit", "replay", "secret", "staying"}),
+    "go": (go, {"replay", "stats"}),
+    "go-race": (go_race, {"replay", "stats"}),
+    "java": (java, {"fd", "map", "produce", "replay", "stats"}),
+    "rust": (rust, {"path", "replay", "stats"}),
+    "rust-asan": (rust_asan, {"path", "replay", "stats"}),
+    "node": (node, {"fd", "map", "produce", "replay", "stats"}),
+    "node-copies": (node_without_koffi,
+                    {"descriptors", "fd", "map", "produce", "replay", "stats"}),
 }
 
 

@@ -27,6 +27,8 @@ struct run {
 	struct request request;
 	const struct stoker_info *info;
 	struct held held[1024];
+	struct held replayed[8];
+	uint32_t n_replayed;
 	uint64_t count, taken;	  /* held, and had since the attach */
 	uint64_t epoch, position; /* where to resume */
 };
@@ -119,11 +121,11 @@ static void put_attached(const struct run *run)
 	printf("\n");
 }
 
-static void put_batch(const struct stoker_batch *batch, const uint8_t *digest)
+static void put_batch(const char *word, const struct stoker_batch *batch, const uint8_t *digest)
 {
-	printf("batch epoch=%" PRIu64 " position=%" PRIu64 " count=%u padded=%u wrapped=%u "
+	printf("%s epoch=%" PRIu64 " position=%" PRIu64 " count=%u padded=%u wrapped=%u "
 	       "substituted=%u next_epoch=%" PRIu64 " next_position=%" PRIu64 " digest=",
-	       batch->epoch, batch->position, batch->count, batch->padded, batch->wrapped,
+	       word, batch->epoch, batch->position, batch->count, batch->padded, batch->wrapped,
 	       batch->substituted, batch->next_epoch, batch->next_position);
 	put_hex(digest, SHA256_DIGEST_SIZE);
 	printf("\n");
@@ -167,19 +169,57 @@ static void put_token(const struct run *run)
 	printf("token %s\n", token);
 }
 
-/* Give one back, after a look at whether it is as it was. */
+/* Give it back, after a look at whether it is as it was. */
+static void give_back(struct run *run, const struct held *one)
+{
+	uint8_t now[SHA256_DIGEST_SIZE];
+	digest_of(run, one->batch, now);
+	if (memcmp(now, one->digest, sizeof(now)) != 0)
+		printf("changed position=%" PRIu64 "\n", one->batch->position);
+	int r = stoker_release(run->stoker, one->batch);
+	if (r < 0)
+		fail(run, r);
+}
+
 static void let_go(struct run *run, size_t at)
 {
 	struct held one = run->held[at];
-	uint8_t now[SHA256_DIGEST_SIZE];
-	digest_of(run, one.batch, now);
-	if (memcmp(now, one.digest, sizeof(now)) != 0)
-		printf("changed position=%" PRIu64 "\n", one.batch->position);
 	run->count--;
 	memmove(run->held + at, run->held + at + 1, (run->count - at) * sizeof(one));
-	int r = stoker_release(run->stoker, one.batch);
+	give_back(run, &one);
+}
+
+static void put_stats(struct run *run)
+{
+	const struct stoker_stats *stats;
+	int r = stoker_stats(run->stoker, &stats);
 	if (r < 0)
 		fail(run, r);
+	printf("stats epoch=%" PRIu64 " delivered=%" PRIu64 " leased=%" PRIu64 " state=%s "
+	       "limited_by=%s age_s=%.9g shares=%.9g,%.9g,%.9g,%.9g\n",
+	       stats->epoch, stats->delivered, stats->leased, stats->state, stats->limited_by,
+	       stats->age_s, stats->share_trainer, stats->share_storage, stats->share_decode,
+	       stats->share_slot);
+}
+
+/* Batches again; they are given back at the end. */
+static void put_replayed(struct run *run)
+{
+	for (uint32_t i = 0; i < run->request.n_replay; i++) {
+		const struct request_place *place = &run->request.replay[i];
+		struct held *one = &run->replayed[run->n_replayed];
+		int r = stoker_replay(run->stoker, place->epoch, place->position, &one->batch,
+				      run->request.timeout_ms);
+		if (r == -EBADMSG) {
+			printf("bad\n");
+		} else if (r < 0) {
+			printf("refused name=%s\n", name_of(run->stoker, r));
+		} else {
+			digest_of(run, one->batch, one->digest);
+			put_batch("replayed", one->batch, one->digest);
+			run->n_replayed++;
+		}
+	}
 }
 
 static void give_credentials(struct run *run, const struct request_credentials *own)
@@ -206,12 +246,16 @@ static void have(struct run *run, const struct stoker_batch *batch)
 	struct held *held = &run->held[run->count++];
 	held->batch = batch;
 	digest_of(run, batch, held->digest);
-	put_batch(batch, held->digest);
+	put_batch("batch", batch, held->digest);
 	run->epoch = batch->next_epoch;
 	run->position = batch->next_position;
 	run->taken++;
 	while (run->count > run->request.keep + run->request.hold)
 		let_go(run, run->request.keep);
+	if (run->taken == 1 && run->request.stats)
+		put_stats(run);
+	if (run->taken == 1)
+		put_replayed(run);
 	if (run->taken == run->request.pause)
 		pause_here(run);
 	if (run->taken == run->request.credit && run->request.inflight) {
@@ -249,6 +293,8 @@ static void read_batches(struct run *run)
 	put_token(run);
 	while (run->count)
 		let_go(run, 0);
+	while (run->n_replayed)
+		give_back(run, &run->replayed[--run->n_replayed]);
 	printf("%s reconnects=%" PRIu64 "\n", r ? "left" : "end", run->info->reconnects);
 }
 

@@ -263,6 +263,7 @@ class program
 	request request_;
 	std::optional<stk::reader> reader_;
 	std::deque<held> held_;
+	std::vector<held> replayed_;
 	std::uint64_t taken_ = 0, next_epoch_ = 0, next_position_ = 0;
 
 	void attached()
@@ -298,31 +299,76 @@ class program
 		std::cout << std::endl;
 	}
 
+	static void look_again(const held &one)
+	{
+		if (digest_of(one.batch) != one.digest)
+			std::cout << "changed position=" << one.batch.position() << std::endl;
+	}
+
 	/* Give one back, after a look at whether it is as it was. */
 	void let_go(std::size_t at)
 	{
-		const held &one = held_[at];
-		if (digest_of(one.batch) != one.digest)
-			std::cout << "changed position=" << one.batch.position() << std::endl;
+		look_again(held_[at]);
 		held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
 	}
 
-	void have(stk::batch batch)
+	void stats()
+	{
+		const auto stats = reader_->stats();
+		std::cout << "stats epoch=" << stats.epoch << " delivered=" << stats.delivered
+			  << " leased=" << stats.leased << " state=" << stats.state
+			  << " limited_by=" << stats.limited_by << " age_s=" << stats.age_s
+			  << " shares=" << stats.share_trainer << "," << stats.share_storage << ","
+			  << stats.share_decode << "," << stats.share_slot << std::endl;
+	}
+
+	/* Batches again; they are given back at the end. */
+	void replay()
+	{
+		for (std::uint32_t i = 0; i < request_.n_replay; i++) {
+			const auto &place = request_.replay[i];
+			try {
+				stk::batch batch = reader_->replay(
+					place.epoch, place.position,
+					std::chrono::milliseconds(request_.timeout_ms));
+				std::string digest = put("replayed", batch);
+				replayed_.push_back({std::move(batch), digest});
+			} catch (const stk::bad_sample &) {
+				std::cout << "bad" << std::endl;
+			} catch (const stk::error &error) {
+				std::cout << "refused name=" << name_of(error) << std::endl;
+			}
+		}
+	}
+
+	/* Its digest. */
+	static std::string put(const char *word, const stk::batch &batch)
 	{
 		std::string digest = digest_of(batch);
-		std::cout << "batch epoch=" << batch.epoch() << " position=" << batch.position()
+		std::cout << word << " epoch=" << batch.epoch() << " position=" << batch.position()
 			  << " count=" << batch.size() << " padded=" << batch.padded()
 			  << " wrapped=" << batch.wrapped()
 			  << " substituted=" << batch.substituted()
 			  << " next_epoch=" << batch.next_epoch()
 			  << " next_position=" << batch.next_position() << " digest=" << digest
 			  << std::endl;
+		return digest;
+	}
+
+	void have(stk::batch batch)
+	{
+		std::string digest = put("batch", batch);
 		next_epoch_ = batch.next_epoch();
 		next_position_ = batch.next_position();
 		held_.push_back({std::move(batch), digest});
 		while (held_.size() > request_.keep + request_.hold)
 			let_go(request_.keep);
-		if (++taken_ == request_.pause) {
+		if (++taken_ == 1) {
+			if (request_.stats)
+				stats();
+			replay();
+		}
+		if (taken_ == request_.pause) {
 			std::string line;
 			std::cout << "paused" << std::endl;
 			std::getline(std::cin, line);
@@ -350,6 +396,9 @@ class program
 		std::cout << "token " << reader_->token().json() << std::endl;
 		while (!held_.empty())
 			let_go(0);
+		for (const held &one : replayed_)
+			look_again(one);
+		replayed_.clear();
 		std::cout << (end ? "end" : "left") << " reconnects=" << reader_->reconnects()
 			  << std::endl;
 	}

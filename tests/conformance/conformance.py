@@ -188,9 +188,18 @@ class Run:
         keep = self.request.get("keep", 0)
         while len(self.held) > keep + self.request.get("hold", 0):
             self.let_go(keep)
+        if self.taken == 1 and self.request.get("stats"):
+            self.stats()
         if self.taken == self.request.get("pause"):
             say("paused")
             sys.stdin.readline()
+
+    def stats(self):
+        stats = self.loader.stats()
+        names = ("epoch", "delivered", "leased", "state", "limited_by", "age_s")
+        shares = (f"share_{of}" for of in ("trainer", "storage", "decode", "slot"))
+        say("stats", **{name: stats[name] for name in names},
+            shares=",".join(str(stats[name]) for name in shares))
 
     def enough(self):
         return self.taken == self.request.get("take", -1)

@@ -293,6 +293,15 @@ static void read_produce(struct request_produce *out, json_t *wish, json_t *tran
 	out->wrong = wrong ? json_integer_value(wrong) : -1;
 }
 
+static void read_replay(struct request *out, json_t *places)
+{
+	for (size_t i = 0; i < json_array_size(places) && i < 8; i++) {
+		json_t *place = json_array_get(places, i);
+		out->replay[out->n_replay++] = (struct request_place){
+			number_of(json_array_get(place, 0)), number_of(json_array_get(place, 1))};
+	}
+}
+
 void request_read(struct request *out, const char *text)
 {
 	struct stoker_options options = STOKER_OPTIONS_INIT;
@@ -326,6 +335,8 @@ void request_read(struct request *out, const char *text)
 	json_t *paths = json_object_get(root, "paths");
 	for (; out->n_paths < json_array_size(paths); out->n_paths++)
 		out->paths[out->n_paths] = number_of(json_array_get(paths, out->n_paths));
+	read_replay(out, json_object_get(root, "replay"));
+	out->stats = json_is_true(json_object_get(root, "stats"));
 	out->again = json_is_true(json_object_get(root, "again"));
 	out->measure = json_is_true(json_object_get(root, "measure"));
 }

@@ -25,9 +25,13 @@ struct request {
 	uint32_t inflight; /* ... set inflight to this; 0: never */
 	int timeout_ms;
 	const char *token; /* its JSON, that of the options; NULL: none */
-	int classes, again, measure;
+	int classes, again, measure, stats;
 	uint64_t paths[8]; /* of these samples */
 	uint32_t n_paths;
+	struct request_place {
+		uint64_t epoch, position;
+	} replay[8]; /* of batches to be read again, after the first */
+	uint32_t n_replay;
 	struct request_credentials {
 		const char *url, *key, *secret, *token;
 		uint64_t expires;

@@ -103,8 +103,9 @@ C_ABOUT = "batches of training samples from stokerd, read in place"
 GROUPS = {
     "connect to a daemon; errors": (
         "connect", "new", "free", "credentials", "error", "error_name", "version"),
-    "what to read, and facts of it": ("attach", "info", "classes", "path", "token", "detach"),
-    "one batch after the other": ("next", "release", "seek", "credit", "fd"),
+    "what to read, and facts of it": (
+        "attach", "info", "classes", "path", "stats", "token", "detach"),
+    "one batch after the other": ("next", "replay", "release", "seek", "credit", "fd"),
     "the arrays of a batch": ("field", "array", "batch_array", "item"),
     "make samples by a function": ("produce",),
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public functions of stoker.h that ask the daemon for names: classes and paths. */
+/* The public functions of stoker.h that ask the daemon for a list: classes, paths, statistics. */
 #include <errno.h>
 
 #include "client/c/handle.h"
@@ -32,5 +32,16 @@ int stoker_path(struct stoker *stoker, uint64_t index, const char **path_out)
 			      (unsigned long long)index);
 	if (r == 0)
 		*path_out = paths->names[index - paths->first];
+	return handle_leave(stoker, r);
+}
+
+int stoker_stats(struct stoker *stoker, const struct stoker_stats **stats_out)
+{
+	int r = handle_enter_attached(stoker);
+	if (r)
+		return r;
+	r = stats_ask(&stoker->stats, &stoker->connection, &stoker->fault);
+	if (r == 0)
+		*stats_out = &stoker->stats.stats;
 	return handle_leave(stoker, r);
 }
