@@ -109,7 +109,8 @@ def source_of(dataset: Any) -> Any:
         raise ValueError(f"the dask array has the shape {dataset.shape}, and its rows are to be "
                          "samples: call compute_chunk_sizes() first")
     if 0 in dataset.shape:
-        raise ValueError(f"the dask array has the shape {dataset.shape}, and no sample")
+        raise ValueError(f"the dask array has the shape {dataset.shape}, and no sample: give one "
+                         "that has rows")
     source = Source(Rows(dataset), gives="arrays")
     source.name = "dask array"
     return source
