@@ -19,6 +19,8 @@ int file_write_all(int fd, struct iovec *parts, int count)
 		for (int i = 0; i < count && put > 0; i++) {
 			size_t part =
 				(size_t)put < parts[i].iov_len ? (size_t)put : parts[i].iov_len;
+			if (part == 0) /* an empty one may be at no place */
+				continue;
 			parts[i].iov_base = (uint8_t *)parts[i].iov_base + part;
 			parts[i].iov_len -= part;
 			put -= (ssize_t)part;

@@ -12,10 +12,9 @@ import secrets
 from collections import OrderedDict
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-import dask
 import dask.array as da
 import numpy as np
-from dask.base import tokenize
+from dask.base import compute, is_dask_collection, tokenize
 from dask.delayed import Delayed
 
 from ._paths import absolute
@@ -162,7 +161,7 @@ class Calls:
         value = self.over[index]
         if isinstance(value, _CHANGEABLE):  # the function is called again for it
             value = _copied(value)
-        value, = dask.compute(value, scheduler="synchronous")  # a Delayed, as delayed() does
+        value, = compute(value, scheduler="synchronous")  # a Delayed, as delayed() does
         return _finished(self.name, self.function(value))
 
 
@@ -181,7 +180,7 @@ def _finished(name: str, made: Any) -> Any:
     elif isinstance(made, np.ma.MaskedArray):
         raise TypeError(f"{name} gives a masked array, whose mask would be lost: give "
                         "made.filled(), and np.ma.getmaskarray(made) beside it")
-    elif dask.is_dask_collection(made):
+    elif is_dask_collection(made):
         raise TypeError(f"{name} gives a lazy {type(made).__name__} of dask: give the function "
                         "itself, without delayed(), and let it return arrays")
     return made
